@@ -53,8 +53,8 @@ pub struct Access {
     pub bytes: u32,
     /// Where.
     pub pattern: Pattern,
-    /// Instructions that widen a part of the address: the pattern holds only if that has not wrapped around in a lane.
-    pub unless_wraps: SmallVec<[u32; 1]>,
+    /// Instructions that tell whether the pattern holds: see [`Affine::told_by`](crate::Affine::told_by).
+    pub told_by: SmallVec<[u32; 1]>,
     /// Wherever the lanes go, it is aligned and in the variables of the kernel's shared memory, or in the one variable that is accessed.
     pub proven: bool,
 }
@@ -62,7 +62,7 @@ pub struct Access {
 impl Access {
     /// Whether it needs no look: its pattern holds, and leads nowhere else.
     pub(crate) fn is_always_allowed(&self) -> bool {
-        self.proven && self.unless_wraps.is_empty()
+        self.proven && self.told_by.is_empty()
     }
 
     /// The least and the greatest that lanes of a known pattern add to the address of the first; 0 of others.
@@ -136,18 +136,18 @@ pub(crate) fn accesses(
             Address { base: Base::Reg(reg), .. } => values.read(body, number, Operand::Reg(reg)),
             _ => None,
         };
-        let mut unless_wraps = SmallVec::new();
+        let mut told_by = SmallVec::new();
         let pattern = match value.map(|value| (value, &shapes[value.0 as usize])) {
             None | Some((_, Shape::Unwritten)) => Pattern::Same(Extent::Cta),
             Some((_, Shape::Uniform(extent))) => Pattern::Same(*extent),
             Some((value, Shape::Varying(_))) => Pattern::Anywhere(value),
             Some((value, Shape::Affine(affine))) => {
-                unless_wraps.extend_from_slice(&affine.unless_wraps);
+                told_by.extend_from_slice(&affine.told_by);
                 // An address of 32 bits is extended with zeros.
                 let short = values.get(value).ty.bits() < 64;
                 let narrow = |range: crate::Interval| range.low >= 0 && range.high < 1 << 31;
                 if short && !(affine.is_constant() && ranges.of(value).is_some_and(narrow)) {
-                    unless_wraps.push(number);
+                    told_by.push(number);
                 }
                 match affine.lanes.stride() {
                     _ if !affine.is_constant() => {
@@ -161,7 +161,7 @@ pub(crate) fn accesses(
         };
         let plain = kind != AccessKind::Atomic || space == Space::Shared;
         let proven = plain && known.proves(module, space, bytes, *address, value);
-        out.push(Access { inst: number, kind, space, bytes, pattern, unless_wraps, proven });
+        out.push(Access { inst: number, kind, space, bytes, pattern, told_by, proven });
     }
     out
 }

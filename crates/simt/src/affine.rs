@@ -17,14 +17,15 @@ pub struct Affine {
     pub directions: SmallVec<[Lanes; 1]>,
     /// How many low bits of the common number are 0.
     pub alignment: u32,
-    /// Instructions, ascending, that widen a value, and for which this holds only if the value has not wrapped around in one of the lanes.
-    pub unless_wraps: SmallVec<[u32; 1]>,
+    /// Instructions, ascending, of which each tells when it runs whether this holds: one that widens a value, unless that has wrapped around in one of the lanes; one that reads a
+    /// value with a [guess](crate::KernelInfo::guess), if the lanes that run have what was guessed.
+    pub told_by: SmallVec<[u32; 1]>,
 }
 
 impl Affine {
     /// Constants of lanes on a number with low bits that are 0.
     pub(crate) fn new(lanes: Lanes, alignment: u32) -> Affine {
-        Affine { lanes, directions: SmallVec::new(), alignment, unless_wraps: SmallVec::new() }
+        Affine { lanes, directions: SmallVec::new(), alignment, told_by: SmallVec::new() }
     }
 
     /// Whether lanes differ by constants only.
@@ -43,7 +44,7 @@ impl Affine {
         let mut out = self.clone();
         out.lanes = self.lanes.zip(&other.lanes, bits, op);
         out.alignment = self.alignment.min(other.alignment);
-        out.must_not_wrap(&other.unless_wraps);
+        out.also_told_by(&other.told_by);
         other.directions.iter().all(|direction| out.add_direction(direction)).then_some(out)
     }
 
@@ -66,11 +67,11 @@ impl Affine {
         (self.lanes.is_zero() || out.add_direction(&self.lanes.direction())).then_some(out)
     }
 
-    /// Notes that it holds unless these wrap.
-    pub(crate) fn must_not_wrap(&mut self, insts: &[u32]) {
+    /// Notes that these tell too whether it holds.
+    pub(crate) fn also_told_by(&mut self, insts: &[u32]) {
         for inst in insts {
-            if let Err(at) = self.unless_wraps.binary_search(inst) {
-                self.unless_wraps.insert(at, *inst);
+            if let Err(at) = self.told_by.binary_search(inst) {
+                self.told_by.insert(at, *inst);
             }
         }
     }
@@ -89,7 +90,7 @@ impl Affine {
     pub(crate) fn join(&self, other: &Affine) -> Option<Affine> {
         let mut out = self.clone();
         out.alignment = self.alignment.min(other.alignment);
-        out.must_not_wrap(&other.unless_wraps);
+        out.also_told_by(&other.told_by);
         let apart = self.lanes.zip(&other.lanes, 64, i64::wrapping_sub);
         let fits = apart.is_zero() || out.add_direction(&apart.direction());
         (fits && other.directions.iter().all(|direction| out.add_direction(direction))).then_some(out)

@@ -1,8 +1,9 @@
 //! Everything about one kernel.
 
-use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
+use warploom_ptx::ir::{Base, Body, FunctionId, FunctionKind, Module, Op, Operand, Semantics, Space};
 
-use crate::access::{Access, Known, accesses};
+use crate::access::{Access, Known, Pattern, accesses};
+use crate::affine::Affine;
 use crate::alignment::Alignments;
 use crate::barrier::Barriers;
 use crate::divergence::Divergence;
@@ -11,7 +12,7 @@ use crate::pressure::Pressure;
 use crate::range::Ranges;
 use crate::shape::Shape;
 use crate::uniformity::{Uniformity, block_of};
-use crate::values::{ValueId, Values};
+use crate::values::{ValueId, Values, paired};
 use crate::wait::{Wait, needs_lockstep, split_exchanges, waits};
 
 /// What [`analyze`] finds.
@@ -27,6 +28,9 @@ pub struct KernelInfo<'m> {
     pub values: Values,
     /// By value: how lanes differ.
     pub shapes: Vec<Shape>,
+    /// By value that differs in no known way: the pattern that lanes would have if they never parted, as they mostly do not where compilers unroll loops (the trips that are left
+    /// over come first, and not all lanes need have as many). An instruction that makes an address of such a value finds out whether it holds.
+    pub guesses: Vec<Option<Affine>>,
     /// Where lanes part and meet.
     pub divergence: Divergence,
     /// How memory is accessed.
@@ -47,6 +51,34 @@ impl KernelInfo<'_> {
     /// How lanes differ in a value.
     pub fn shape(&self, value: ValueId) -> &Shape {
         &self.shapes[value.0 as usize]
+    }
+
+    /// What is guessed of a value.
+    pub fn guess(&self, value: ValueId) -> Option<&Affine> {
+        self.guesses.get(value.0 as usize)?.as_ref()
+    }
+
+    /// The value of which an instruction finds out whether a guess holds, if it is one that does.
+    pub fn guessed(&self, body: &Body, inst: u32) -> Option<ValueId> {
+        let Shape::Affine(affine) = self.shape(self.values.written(body, inst)?) else { return None };
+        let operands = body.insts[inst as usize].operands();
+        let mut read = paired(&operands, self.values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
+        let told = affine.told_by.contains(&inst);
+        read.find_map(|(_, value)| value.filter(|value| told && self.guess(*value).is_some()))
+    }
+
+    /// The address that an instruction accesses memory at, if a register has it.
+    pub fn address_of(&self, body: &Body, inst: u32) -> Option<ValueId> {
+        let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &body.insts[inst as usize].op else {
+            return None;
+        };
+        let Base::Reg(reg) = addr.base else { return None };
+        self.values.read(body, inst, Operand::Reg(reg))
+    }
+
+    /// Whether the pattern of an access is a guess.
+    pub fn is_guessed(&self, body: &Body, access: &Access) -> bool {
+        access.told_by.iter().any(|inst| self.guessed(body, *inst).is_some())
     }
 }
 
@@ -76,13 +108,14 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let waits = waits(body, &values, &uniformity);
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
-    let Uniformity { shapes, divergence, .. } = uniformity;
-    Some(KernelInfo {
+    let Uniformity { shapes, divergence, guesses, .. } = uniformity;
+    let mut info = KernelInfo {
         module,
         kernel,
         gangs,
         values,
         shapes,
+        guesses,
         divergence,
         accesses,
         barriers,
@@ -90,5 +123,27 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
         waits,
         split_exchanges,
         lockstep,
-    })
+    };
+    info.accesses = info.accesses.iter().map(|access| worthwhile(&info, body, access)).collect();
+    Some(info)
+}
+
+/// An access as it is, but for a guess that tells of no row of single elements: then lanes may go anywhere, for which nothing need be guessed.
+fn worthwhile(info: &KernelInfo<'_>, body: &Body, access: &Access) -> Access {
+    let mut access = access.clone();
+    let plain = matches!(access.space, Space::Global | Space::Const | Space::Shared | Space::Generic);
+    let row = access.pattern == Pattern::Contiguous && plain && matches!(access.bytes, 1 | 2 | 4 | 8);
+    let single = match &body.insts[access.inst as usize].op {
+        Op::Ld { dst, semantics, .. } => dst.len() == 1 && *semantics == Semantics::Weak,
+        Op::St { src, semantics, .. } => src.len() == 1 && *semantics == Semantics::Weak,
+        _ => false,
+    };
+    if let Some(address) = info.address_of(body, access.inst)
+        && !(row && single)
+        && info.is_guessed(body, &access)
+    {
+        access.pattern = Pattern::Anywhere(address);
+        access.told_by.clear();
+    }
+    access
 }

@@ -107,15 +107,22 @@ impl View<'_> {
             0 | 31.. => {}
             bits => out += &format!(", from a multiple of {}", 1u64 << bits),
         }
-        out + &self.wraps(&affine.unless_wraps)
+        out + &self.told_by(&affine.told_by)
     }
 
-    fn wraps(&self, insts: &[u32]) -> String {
-        if insts.is_empty() {
-            return String::new();
+    fn told_by(&self, insts: &[u32]) -> String {
+        let (guessed, widened): (Vec<u32>, Vec<u32>) =
+            insts.iter().partition(|inst| self.info.guessed(self.body, **inst).is_some());
+        let lines =
+            |insts: &[u32]| insts.iter().map(|inst| self.line(*inst).to_string()).collect::<Vec<_>>().join(", ");
+        let mut out = String::new();
+        if !widened.is_empty() {
+            out += &format!(", unless what line {} widens has wrapped around", lines(&widened));
         }
-        let lines: Vec<String> = insts.iter().map(|inst| self.line(*inst).to_string()).collect();
-        format!(", unless what line {} widens has wrapped around", lines.join(", "))
+        if !guessed.is_empty() {
+            out += &format!(", if line {} finds lanes as if they had never parted", lines(&guessed));
+        }
+        out
     }
 
     fn reason(&self, reason: &Reason) -> String {
@@ -189,7 +196,7 @@ impl View<'_> {
                 Pattern::Scaled { lanes, directions } => format!("at {}", pattern(lanes, directions)),
                 Pattern::Anywhere(value) => format!("anywhere, by {}", self.name(*value)),
             };
-            let wraps = self.wraps(&access.unless_wraps);
+            let wraps = self.told_by(&access.told_by);
             let (line, space, bytes) = (self.line(access.inst), access.space, access.bytes);
             writeln!(f, "  line {line}: {space} {kind} of {bytes} bytes, {pattern}{wraps}")?;
         }

@@ -22,6 +22,8 @@ pub(crate) struct Transfer<'k> {
     pub(crate) gangs: &'k Gangs,
     pub(crate) ranges: &'k Ranges,
     pub(crate) shapes: &'k [Shape],
+    /// By value: what lanes would have if they never parted.
+    pub(crate) guesses: &'k [Option<Affine>],
     /// Lanes go their own ways: only what gives the same at any time is the same in all of them.
     pub(crate) apart: bool,
 }
@@ -58,6 +60,20 @@ impl Transfer<'_> {
         match self.value(at, operand) {
             Some(value) => self.shapes[value.0 as usize].clone(),
             None => Shape::Uniform(Extent::Cta),
+        }
+    }
+
+    /// The shape of an operand that addresses are made of: the pattern that it would have if lanes never parted, where that has to be found out, rather than none.
+    fn guessed(&self, at: &At<'_>, operand: Operand) -> Shape {
+        let shape = self.shape(at, operand);
+        let guess = self.value(at, operand).and_then(|value| self.guesses.get(value.0 as usize)?.as_ref());
+        match (&shape, guess) {
+            (Shape::Varying(_), Some(guess)) => {
+                let mut guess = guess.clone();
+                guess.also_told_by(&[at.number]);
+                Shape::Affine(guess)
+            }
+            _ => shape,
         }
     }
 
@@ -106,7 +122,12 @@ impl Transfer<'_> {
             Op::IntBinary { op: op @ (IntBinaryOp::Add | IntBinaryOp::Sub), ty, sat: false, a, b, .. }
                 if is_integer(*ty) =>
             {
-                self.sum(&self.shape(at, *a), &self.shape(at, *b), ty.bits(), *op == IntBinaryOp::Sub)
+                let subtract = *op == IntBinaryOp::Sub;
+                match (self.shape(at, *a), self.shape(at, *b)) {
+                    (Shape::Varying(_), Shape::Varying(_)) => None,
+                    (a, b) if ty.bits() < 64 => self.sum(&a, &b, ty.bits(), subtract),
+                    _ => self.sum(&self.guessed(at, *a), &self.guessed(at, *b), ty.bits(), subtract),
+                }
             }
             Op::IntUnary { op: op @ (IntUnaryOp::Neg | IntUnaryOp::Not), ty, a, .. } if is_integer(*ty) => {
                 let mut negated = self.affine(&self.shape(at, *a))?.scaled(-1, ty.bits());
@@ -182,7 +203,11 @@ impl Transfer<'_> {
         if !is_integer(ty) {
             return None;
         }
-        let (pattern, factor) = match (self.shape(at, a), self.shape(at, b)) {
+        let shape = |operand: Operand| match mode {
+            MulMode::Wide => self.guessed(at, operand),
+            MulMode::Lo | MulMode::Hi => self.shape(at, operand),
+        };
+        let (pattern, factor) = match (shape(a), shape(b)) {
             (Shape::Affine(pattern), other) if other.is_uniform() => ((pattern, a), b),
             (other, Shape::Affine(pattern)) if other.is_uniform() => ((pattern, b), a),
             (Shape::Uniform(a), Shape::Uniform(b)) => return Some(Shape::Uniform(a.max(b))),
@@ -208,7 +233,7 @@ impl Transfer<'_> {
             pattern.is_constant() && narrow && (ty.is_signed() || range.low >= 0)
         });
         if !proven {
-            pattern.must_not_wrap(&[at.number]);
+            pattern.also_told_by(&[at.number]);
         }
         pattern
     }
@@ -221,7 +246,9 @@ impl Transfer<'_> {
         a: Operand,
         amount: Operand,
     ) -> Option<Shape> {
-        let pattern = self.affine(&self.shape(at, a))?;
+        let shape =
+            if direction == ShiftDirection::Left && ty.bits() == 64 { self.guessed(at, a) } else { self.shape(at, a) };
+        let pattern = self.affine(&shape)?;
         if !self.shape(at, amount).is_uniform() {
             return None;
         }
@@ -262,7 +289,8 @@ impl Transfer<'_> {
 
     /// Of the register, the low bits as the source's type are extended or cut to the result's, and that to the register that is written.
     fn converted(&self, at: &At<'_>, types: [ScalarType; 4], a: Operand) -> Option<Shape> {
-        let mut pattern = self.affine(&self.shape(at, a))?;
+        let widens = types[0].bits() < types[3].bits();
+        let mut pattern = self.affine(&if widens { self.guessed(at, a) } else { self.shape(at, a) })?;
         let value = self.value(at, a).and_then(|value| self.ranges.of(value));
         let mut bits = types[0].bits();
         // How many bits hold all that there is.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warploom_ptx::ir::{BlockId, Body, Op, TerminatorKind};
 
+use crate::affine::Affine;
 use crate::divergence::{Divergence, Split, everything, only_ends, split, successors};
 use crate::gang::Gangs;
 use crate::range::Ranges;
@@ -21,37 +22,64 @@ pub(crate) struct Uniformity {
     pub(crate) divergence: Divergence,
     /// By the block whose end branches alike in a gang, and perhaps not in a CTA.
     pub(crate) gang_splits: BTreeMap<u32, Split>,
+    /// By value that differs in no known way: the pattern that lanes would have if they never parted.
+    pub(crate) guesses: Vec<Option<Affine>>,
 }
 
 impl Uniformity {
-    /// With `apart`, no lane is known to be where another one is: only what is the same at any time is the same for all.
+    /// With `apart`, no lane is known to be where another one is.
     pub(crate) fn new(body: &Body, values: &Values, gangs: &Gangs, ranges: &Ranges, apart: bool) -> Uniformity {
-        let mut fixpoint = Fixpoint {
-            body,
-            values,
-            gangs,
-            ranges,
-            innermost: body.innermost_loops(),
-            block_of: block_of(body),
-            shapes: vec![Shape::Unwritten; values.len()],
-            results: vec![Shape::Unwritten; body.insts.len()],
-            forced: vec![None; values.len()],
-            least: vec![Extent::Cta; values.len()],
-            splits: BTreeMap::new(),
-            gang_splits: BTreeMap::new(),
-            apart,
+        let fixpoint = |parting: Parting, guesses: Vec<Option<Affine>>| {
+            let mut fixpoint = Fixpoint {
+                body,
+                values,
+                gangs,
+                ranges,
+                innermost: body.innermost_loops(),
+                block_of: block_of(body),
+                shapes: vec![Shape::Unwritten; values.len()],
+                guesses,
+                results: vec![Shape::Unwritten; body.insts.len()],
+                forced: vec![None; values.len()],
+                least: vec![Extent::Cta; values.len()],
+                splits: BTreeMap::new(),
+                gang_splits: BTreeMap::new(),
+                parting,
+            };
+            fixpoint.run();
+            fixpoint
         };
-        if apart {
-            fixpoint.part(0);
+        let guesses = match apart {
+            true => Vec::new(),
+            false => fixpoint(Parting::Never, Vec::new()).shapes.into_iter().map(guess).collect(),
+        };
+        let parting = if apart { Parting::Always } else { Parting::AtBranches };
+        let Fixpoint { shapes, mut guesses, splits, gang_splits, .. } = fixpoint(parting, guesses);
+        for (guess, shape) in guesses.iter_mut().zip(&shapes) {
+            guess.take_if(|_| !matches!(shape, Shape::Varying(_)));
         }
-        let mut rounds = 0;
-        while fixpoint.round(rounds >= PATIENCE) {
-            rounds += 1;
-        }
-        let Fixpoint { shapes, splits, gang_splits, .. } = fixpoint;
         let mut divergence = Divergence::new(body, splits, &shapes, values);
         divergence.some_end = some_end(body, &divergence, &gang_splits, &shapes, values);
-        Uniformity { shapes, divergence, gang_splits }
+        Uniformity { shapes, divergence, gang_splits, guesses }
+    }
+}
+
+/// What is taken for granted of where lanes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parting {
+    /// They stay together, whatever they branch on: what holds then is a guess.
+    Never,
+    /// They part at branches that they do not take alike.
+    AtBranches,
+    /// None is known to be where another one is: only what is the same at any time is the same for all.
+    Always,
+}
+
+/// What is guessed of a value that would have this shape: constants of lanes, which one look can find out.
+fn guess(shape: Shape) -> Option<Affine> {
+    match shape {
+        Shape::Affine(affine) => Some(affine).filter(|affine| affine.is_constant() && affine.told_by.is_empty()),
+        Shape::Unwritten | Shape::Uniform(_) | Shape::Varying(_) => None,
     }
 }
 
@@ -72,6 +100,7 @@ struct Fixpoint<'k> {
     innermost: Vec<Option<u32>>,
     block_of: Vec<u32>,
     shapes: Vec<Shape>,
+    guesses: Vec<Option<Affine>>,
     /// By instruction: the shape of what it writes.
     results: Vec<Shape>,
     /// Values that differ between lanes because of where they are written and read.
@@ -80,10 +109,20 @@ struct Fixpoint<'k> {
     least: Vec<Extent>,
     splits: BTreeMap<u32, Split>,
     gang_splits: BTreeMap<u32, Split>,
-    apart: bool,
+    parting: Parting,
 }
 
 impl Fixpoint<'_> {
+    fn run(&mut self) {
+        if self.parting == Parting::Always {
+            self.part(0);
+        }
+        let mut rounds = 0;
+        while self.round(rounds >= PATIENCE) {
+            rounds += 1;
+        }
+    }
+
     /// Looks at everything once; whether anything was new.
     fn round(&mut self, keep: bool) -> bool {
         let mut changed = false;
@@ -103,7 +142,8 @@ impl Fixpoint<'_> {
             gangs: self.gangs,
             ranges: self.ranges,
             shapes: &self.shapes,
-            apart: self.apart,
+            guesses: &self.guesses,
+            apart: self.parting == Parting::Always,
         };
         self.results[inst as usize] = transfer.result(inst);
         let instruction = &self.body.insts[inst as usize];
@@ -172,7 +212,7 @@ impl Fixpoint<'_> {
         }
         match extent {
             Some(Extent::Cta) => false,
-            _ if successors(self.body, block).len() < 2 => false,
+            _ if self.parting == Parting::Never || successors(self.body, block).len() < 2 => false,
             Some(Extent::Gang) if !self.gang_splits.contains_key(&block) => {
                 let split = split(self.body, &self.innermost, block);
                 self.apply(&split, |this, value, _| this.least[value.0 as usize] = Extent::Gang, block);
@@ -189,7 +229,11 @@ impl Fixpoint<'_> {
 
     /// Lanes part at the end of a block.
     fn part(&mut self, block: u32) {
-        let split = if self.apart { everything(self.body) } else { split(self.body, &self.innermost, block) };
+        let split = if self.parting == Parting::Always {
+            everything(self.body)
+        } else {
+            split(self.body, &self.innermost, block)
+        };
         let force = |this: &mut Self, value: ValueId, reason| {
             this.forced[value.0 as usize].get_or_insert(reason);
         };

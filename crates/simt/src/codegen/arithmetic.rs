@@ -58,11 +58,13 @@ impl Writer<'_> {
             self.write(inst, 0, &value, signed)?;
         }
         if self.wants_base() {
+            self.guessed = self.find_out();
             self.first_lane = true;
             let base = self.result(inst);
             self.first_lane = false;
-            let (base, _) = base?;
-            let flag = self.holds(inst)?;
+            let flag = self.holds(inst);
+            self.guessed = None;
+            let ((base, _), flag) = (base?, flag?);
             let base = self.scalar(inst, base)?;
             self.write_base(inst, Some(base), flag)?;
         }
@@ -106,11 +108,13 @@ impl Writer<'_> {
         }
         let written = self.plan.info.values.written(self.plan.body, self.inst);
         let asked = written.is_some_and(|id| match self.shape(id) {
-            Shape::Affine(affine) => affine.unless_wraps.contains(&self.inst),
+            Shape::Affine(affine) => affine.told_by.contains(&self.inst),
             _ => false,
         });
         if asked {
             let (source, ty) = match &inst.op {
+                // Nothing is widened: only the guess was asked for.
+                Op::IntBinary { .. } | Op::Shift { .. } if self.guessed.is_some() => return Ok(flag),
                 Op::Mul { ty, a, b, .. } | Op::Mad { ty, a, b, .. } => {
                     let pattern =
                         |operand: &Operand| self.value_of(*operand).is_some_and(|value| !self.is_scalar(value));
@@ -137,6 +141,7 @@ impl Writer<'_> {
         };
         let (low, high) = match shape {
             Shape::Affine(affine) => affine.lanes.bounds(),
+            Shape::Varying(_) if let Some(guess) = self.plan.info.guess(value) => guess.lanes.bounds(),
             shape if shape.is_uniform() => (0, 0),
             _ => return Err(self.lacks(inst)),
         };

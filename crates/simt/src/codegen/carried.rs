@@ -55,6 +55,7 @@ impl Writer<'_> {
         let first = self.held(value, format!("%b{}", value.0), Ty::scalar(self.element_of(value)));
         let first = self.splat(&first);
         let apart = self.binary("sub", &lanes, &first);
+        self.note_two_rows(value, &apart);
         self.write(inst, 0, &apart, false)
     }
 }

@@ -127,7 +127,7 @@ impl Writer<'_> {
     }
 
     /// What the table says of a site: the first address, and how many steps follow.
-    fn entry(&mut self, site: u32) -> [Val; 2] {
+    pub(super) fn entry(&mut self, site: u32) -> [Val; 2] {
         let i64 = Ty::int(64, 0);
         let table = self.pointer(context::EXTENTS);
         [0, 8].map(|word| {

@@ -400,7 +400,7 @@ impl Writer<'_> {
             match shape {
                 Shape::Affine(affine) if affine.is_constant() && this.element_of(id).bits() == 32 => {
                     let (low, high) = affine.lanes.bounds();
-                    (low == 0 && high < 1 << 30 && affine.unless_wraps.is_empty()).then_some((id, high))
+                    (low == 0 && high < 1 << 30 && affine.told_by.is_empty()).then_some((id, high))
                 }
                 _ => None,
             }

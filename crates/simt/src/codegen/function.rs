@@ -6,6 +6,7 @@ use std::fmt::Write;
 use warploom_ptx::ir::Body;
 
 use super::full::Sides;
+use super::guess::Guessed;
 use super::known::Known;
 use super::names::{Element, Ty};
 use super::plan::Plan;
@@ -35,6 +36,8 @@ pub(super) struct Writer<'p> {
     pub(super) inst: u32,
     /// Operands are what the first lane has.
     pub(super) first_lane: bool,
+    /// The guess that the instruction has found out about.
+    pub(super) guessed: Option<Guessed>,
     /// More places that the function needs.
     pub(super) places: Vec<(String, Ty)>,
     /// Those for addresses that are looked at before they are written.
@@ -86,6 +89,7 @@ impl<'p> Writer<'p> {
             values: &[],
             inst: 0,
             first_lane: false,
+            guessed: None,
             places: Vec::new(),
             begun: Vec::new(),
             steps: 0,

@@ -144,7 +144,7 @@ impl<'p> Writer<'p> {
     fn all_lanes(&mut self, value: ValueId, ty: Ty) -> Val {
         let plan = self.plan;
         let Shape::Affine(affine) = self.shape(value) else { return self.constant(ty, 0) };
-        if affine.unless_wraps.is_empty() {
+        if affine.told_by.is_empty() {
             let first = self.held(value, format!("%b{}", value.0), Ty { lanes: 0, ..ty });
             let first = self.splat(&first);
             let apart = Val { ty, text: ty.lanes(affine.lanes.get().iter().copied()) };
@@ -172,6 +172,9 @@ impl<'p> Writer<'p> {
         if self.is_scalar(value) {
             return Some(self.read(value));
         }
+        if let Some(guessed) = self.guessed.as_ref().filter(|guessed| guessed.value == value) {
+            return Some(guessed.first.clone());
+        }
         if !self.has_base(value) {
             return None;
         }
@@ -179,10 +182,13 @@ impl<'p> Writer<'p> {
         Some(self.held(value, format!("%b{}", value.0), ty))
     }
 
-    /// Whether the pattern of a value holds: an `i1` that is false if something has wrapped around.
+    /// Whether the pattern of a value holds: an `i1` that is false if something has wrapped around, or lanes are not where they were guessed to be.
     pub(super) fn read_flag(&mut self, value: ValueId) -> Val {
+        if let Some(guessed) = self.guessed.as_ref().filter(|guessed| guessed.value == value) {
+            return guessed.holds.clone();
+        }
         match self.shape(value) {
-            Shape::Affine(affine) if affine.is_constant() && !affine.unless_wraps.is_empty() => {
+            Shape::Affine(affine) if affine.is_constant() && !affine.told_by.is_empty() => {
                 self.held(value, format!("%w{}", value.0), Ty::int(1, 0))
             }
             _ => self.constant(Ty::int(1, 0), 1),
@@ -287,8 +293,7 @@ impl<'p> Writer<'p> {
         let base = self.resize(&base, self.element_of(id).bits(), false);
         let place = self.part_of(id, 'b');
         self.store(&base, &place);
-        if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty()) && self.has_own(id, "%w")
-        {
+        if matches!(self.shape(id), Shape::Affine(affine) if !affine.told_by.is_empty()) && self.has_own(id, "%w") {
             let place = self.part_of(id, 'w');
             self.store(&flag, &place);
         }

@@ -44,7 +44,7 @@ fn across_barriers(info: &KernelInfo<'_>, body: &Body, block_of: &[u32]) -> BTre
 
 /// Whether the pattern of a value may fail to hold.
 pub(super) fn is_flagged(info: &KernelInfo<'_>, value: ValueId) -> bool {
-    matches!(info.shape(value), Shape::Affine(affine) if !affine.unless_wraps.is_empty())
+    matches!(info.shape(value), Shape::Affine(affine) if !affine.told_by.is_empty())
 }
 
 /// How the lanes of a value are had again.
@@ -91,7 +91,7 @@ fn recipe(
     if !affine.is_constant() {
         return None;
     }
-    if affine.unless_wraps.is_empty() {
+    if affine.told_by.is_empty() {
         return Some(Recipe::default());
     }
     let value = info.values.get(id);

@@ -8,6 +8,7 @@ use warploom_ptx::ir::{Address, Base, GlobalId, Inst, Op, Operand, ScalarType, S
 
 use super::context;
 use super::function::{Val, Writer};
+use super::guess::Guesses;
 use super::indexed::Indexed;
 use super::names::{Element, Ty};
 use crate::access::{Access, Pattern};
@@ -105,7 +106,9 @@ impl Writer<'_> {
         let target = self.target(inst, *space, *addr)?;
         let places: Vec<String> = (0..dst.len()).map(|_| self.new_place(ty_of)).collect();
         if *semantics == Semantics::Weak {
-            self.load_weak(inst, &target, *ty, &places, common)?;
+            let before = self.where_guessed(inst, &target, *ty, Guesses::Load(&places))?;
+            self.load_weak(inst, before.as_ref().map_or(&target, |(there, _)| there), *ty, &places, common)?;
+            self.join(before.map(|(_, done)| done));
         } else {
             // What others do meanwhile is seen: lane after lane, each with an access of its own for all that fits into one.
             if common || self.lane_by_lane_only(&target) {
@@ -234,17 +237,24 @@ impl Writer<'_> {
             self.store_lanes(*ty, &values, true);
             return Ok(());
         }
+        let before = self.where_guessed(inst, &target, *ty, Guesses::Store(&values))?;
+        self.store_weak(inst, before.as_ref().map_or(&target, |(there, _)| there), *ty, &values)?;
+        self.join(before.map(|(_, done)| done));
+        Ok(())
+    }
+
+    fn store_weak(&mut self, inst: &Inst, target: &Target, ty: ScalarType, values: &[Val]) -> Result<(), String> {
         if target.space == Space::Local || ty.bits() > 64 {
-            self.pointers_of_all(inst, &target)?;
-            self.store_lanes(*ty, &values, false);
+            self.pointers_of_all(inst, target)?;
+            self.store_lanes(ty, values, false);
             Ok(())
         } else if target.is_one() {
-            self.short_or_long(inst, &target, |this, long| {
+            self.short_or_long(inst, target, |this, long| {
                 if long {
-                    this.store_lanes(*ty, &values, false);
+                    this.store_lanes(ty, values, false);
                     return Ok(());
                 }
-                let pointer = this.place_of(&target);
+                let pointer = this.place_of(target);
                 for (at, value) in values.iter().enumerate() {
                     // The last of the lanes that store to one place wins.
                     let value = this.last_lane(value);
@@ -254,31 +264,31 @@ impl Writer<'_> {
                 Ok(())
             })
         } else if target.is_row() {
-            self.short_or_long(inst, &target, |this, long| {
+            self.short_or_long(inst, target, |this, long| {
                 if long {
-                    this.store_lanes(*ty, &values, false);
+                    this.store_lanes(ty, values, false);
                     return Ok(());
                 }
                 let values: Vec<Val> = values.iter().map(|value| this.splat(value)).collect();
-                if !this.store_row_nontemporal(&target, *ty, &values) {
-                    let pointer = this.place_of(&target);
-                    this.store_row(&pointer, *ty, &values);
+                if !this.store_row_nontemporal(target, ty, &values) {
+                    let pointer = this.place_of(target);
+                    this.store_row(&pointer, ty, &values);
                 }
                 Ok(())
             })
         } else if values.len() > 1 || !self.plan.has_wide_vectors() {
             // All parts of a lane before the next one's: where lanes overlap that matters.
-            self.pointers_of_all(inst, &target)?;
-            self.store_lanes(*ty, &values, false);
+            self.pointers_of_all(inst, target)?;
+            self.store_lanes(ty, values, false);
             Ok(())
         } else {
-            self.short_or_long(inst, &target, |this, long| {
+            self.short_or_long(inst, target, |this, long| {
                 if long {
-                    this.store_lanes(*ty, &values, false);
+                    this.store_lanes(ty, values, false);
                     return Ok(());
                 }
                 let value = this.splat(&values[0]);
-                let pointers = this.gather_pointers(inst, &target, 0)?;
+                let pointers = this.gather_pointers(inst, target, 0)?;
                 this.scatter(&pointers, &value, ty.bytes());
                 Ok(())
             })
@@ -408,7 +418,7 @@ impl Writer<'_> {
     }
 
     /// The host's address of the first lane's place.
-    fn place_of(&mut self, target: &Target) -> String {
+    pub(super) fn place_of(&mut self, target: &Target) -> String {
         let i64 = Ty::int(64, 0);
         let Some(first) = target.first.clone() else { return "null".to_owned() };
         match target.space {

@@ -27,6 +27,7 @@ mod forward;
 mod full;
 mod function;
 mod groups;
+mod guess;
 mod half;
 mod held;
 mod how;

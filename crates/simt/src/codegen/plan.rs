@@ -6,12 +6,13 @@ mod groups;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, Operand, SharedLayout, Step};
+use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::arms::{Arm, Arms};
 use super::carried::carried;
 use super::deferred::deferrable;
 use super::forward::Forwards;
+use super::guess::guessed_rows;
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
@@ -81,6 +82,7 @@ pub(super) struct Plan<'k> {
     lazy: Vec<bool>,
     /// Patterns that loops carry, with the instructions that begin them.
     carried: BTreeMap<ValueId, u32>,
+    guessed_rows: BTreeMap<ValueId, u32>,
     hulls: Vec<Hull>,
     /// Instructions that full code writes where their results are read.
     deferrable: BTreeSet<u32>,
@@ -143,8 +145,10 @@ impl<'k> Plan<'k> {
         debug_assert!(info.barriers.all.iter().all(|(_, control)| *control == BarrierControl::Whole));
         let block_of = block_of(body);
         let lazy = lazy(info, body, &block_of);
+        let carried = carried(info, body, &lazy);
         let mut plan = Plan {
-            carried: carried(info, body, &lazy),
+            guessed_rows: guessed_rows(info, body, &carried),
+            carried,
             lazy,
             hulls: hulls(info, body, &block_of),
             deferrable: deferrable(info, body),
@@ -194,6 +198,7 @@ impl<'k> Plan<'k> {
             body,
             lazy: vec![false; info.values.len()],
             carried: BTreeMap::new(),
+            guessed_rows: BTreeMap::new(),
             hulls: Vec::new(),
             deferrable: BTreeSet::new(),
             kept_back: BTreeSet::new(),
@@ -268,10 +273,7 @@ impl<'k> Plan<'k> {
 
     /// The register with the address that an instruction accesses.
     pub(super) fn address_of(&self, inst: u32) -> Option<ValueId> {
-        let instruction = &self.body.insts[inst as usize];
-        let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &instruction.op else { return None };
-        let Base::Reg(reg) = addr.base else { return None };
-        self.info.values.read(self.body, inst, Operand::Reg(reg))
+        self.info.address_of(self.body, inst)
     }
 
     /// Whether all gangs of a CTA are one team: barriers need no code then.
@@ -371,6 +373,11 @@ impl<'k> Plan<'k> {
     /// The instruction that begins a pattern that loops carry: what lanes have of it more than the first stays as it writes it.
     pub(super) fn begins(&self, value: ValueId) -> Option<u32> {
         self.carried.get(&value).copied()
+    }
+
+    /// Bytes of the lanes of a row that a loop carries the address of, if it is a guess that it is one.
+    pub(super) fn guessed_rows(&self, value: ValueId) -> Option<u32> {
+        self.guessed_rows.get(&value).copied()
     }
 
     /// Whether full code writes an instruction only where its result is read.

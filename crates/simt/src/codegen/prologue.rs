@@ -39,8 +39,8 @@ impl Writer<'_> {
         }
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
-            if self.resumed {
-                // What full code or an earlier instruction would have written there.
+            if self.resumed || kept.is_some() {
+                // What full code, or an instruction before this function began, would have written there.
                 let zero = self.constant(ty, 0);
                 self.store(&zero, &place);
             }

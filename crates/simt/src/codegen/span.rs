@@ -74,7 +74,7 @@ fn of(plan: &Plan<'_>, wide: &KernelInfo<'_>, value: ValueId) -> Across {
     let alike = gangs
         .iter()
         .all(|gang| gang.iter().zip(narrow.lanes.get()).all(|(lane, apart)| lane.wrapping_sub(gang[0]) == *apart));
-    if affine.unless_wraps != narrow.unless_wraps || !alike {
+    if affine.told_by != narrow.told_by || !alike {
         return Across::Apart;
     }
     let steps: Vec<i64> = gangs.iter().map(|gang| gang[0]).collect();
@@ -101,6 +101,10 @@ fn is_even(steps: &[i64]) -> bool {
 /// Whether what is known of the operands of all instructions that write a value tells that its pattern holds for all gangs.
 fn is_told(plan: &Plan<'_>, wide: &KernelInfo<'_>, all: &[Across], value: ValueId) -> bool {
     plan.info.values.get(value).defs.iter().all(|def| {
+        // What a gang finds out is not so for others.
+        if plan.info.guessed(plan.body, *def).is_some() {
+            return false;
+        }
         let operands = plan.body.insts[*def as usize].operands();
         let mut read = paired(&operands, plan.info.values.of_inst(*def))
             .filter(|(operand, _)| operand.read().is_some())

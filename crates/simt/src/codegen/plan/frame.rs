@@ -163,7 +163,7 @@ impl Plan<'_> {
         {
             let base = end.next_multiple_of(8);
             out.push((format!("%b{}", value.0), Ty::scalar(element), base));
-            if !affine.unless_wraps.is_empty() {
+            if !affine.told_by.is_empty() {
                 out.push((format!("%w{}", value.0), Ty::int(1, 0), base + 8));
             }
         }

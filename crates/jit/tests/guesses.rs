@@ -1,0 +1,199 @@
+//! Rows that are guessed: lanes are where they would be had they never parted, or somewhere else, and give the same in either case.
+
+mod device;
+
+use std::sync::{Arc, Mutex};
+
+use device::{Device, Nobody};
+use warploom_exec::fault::{FaultKind, Refusal};
+use warploom_exec::kernel::LoadedKernel;
+use warploom_jit::{Made, Mode, Options as Jit, Origin, Style, Target, tiered};
+use warploom_ptx::ir::FunctionId;
+use warploom_ptx::{Options, VerifiedModule, load};
+use warploom_simt::{Gangs, analyze};
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 trips, .param .u64 in, .param .u64 out, .param .u32 n)\n{\n\
+     .reg .b32 %r<32>; .reg .b16 %h<9>; .reg .b64 %d<32>; .reg .pred %p<9>;\n\
+     ld.param.u64 %d1, [trips]; ld.param.u64 %d2, [in]; ld.param.u64 %d3, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;\n";
+
+/// A kernel some of whose accesses are guessed to go to a row.
+struct Kernel {
+    module: Arc<VerifiedModule>,
+    loaded: Arc<dyn LoadedKernel>,
+    made: Arc<Mutex<Vec<Result<Origin, String>>>>,
+    threads: u32,
+}
+
+impl Kernel {
+    fn new(target: Target, text: &str, threads: u32) -> Kernel {
+        let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
+        let gangs = Gangs::new([threads, 1, 1], 16).expect("gangs");
+        let info = analyze(&module, FunctionId(0), gangs).expect("a kernel");
+        let body = module.functions[0].body.as_ref().expect("a body");
+        assert!(info.accesses.iter().any(|access| info.is_guessed(body, access)), "{info}");
+        let made = Arc::new(Mutex::new(Vec::new()));
+        let said = made.clone();
+        let report =
+            Arc::new(move |made: &Made<'_>| said.lock().expect("no panic").push(made.code.map_err(str::to_owned)));
+        let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style: Style::Chosen, report };
+        let loaded = tiered(jit, &module, FunctionId(0), Arc::new(Nobody));
+        Kernel { module, loaded, made, threads }
+    }
+
+    /// Runs one CTA.
+    fn run(&self, device: &Device, params: &[&[u8]]) {
+        device.run(&self.module, self.loaded.clone(), [1, 1, 1], [self.threads, 1, 1], params);
+        assert_eq!(*self.made.lock().expect("no panic"), [Ok(Origin::Compiler)]);
+    }
+}
+
+/// A type, with what makes twice the number and one of it.
+struct Element {
+    bytes: u32,
+    load: &'static str,
+    store: &'static str,
+}
+
+const ELEMENTS: [Element; 4] = [
+    Element { bytes: 1, load: "ld.global.u8 %r20, ADDRESS;", store: "st.global.u8 ADDRESS, %r20;" },
+    Element {
+        bytes: 2,
+        load: "ld.global.u16 %h1, ADDRESS; cvt.u32.u16 %r20, %h1;",
+        store: "cvt.u16.u32 %h1, %r20; st.global.u16 ADDRESS, %h1;",
+    },
+    Element { bytes: 4, load: "ld.global.u32 %r20, ADDRESS;", store: "st.global.u32 ADDRESS, %r20;" },
+    Element {
+        bytes: 8,
+        load: "ld.global.u64 %d20, ADDRESS; cvt.u32.u64 %r20, %d20;",
+        store: "cvt.u64.u32 %d20, %r20; st.global.u64 ADDRESS, %d20;",
+    },
+];
+
+impl Element {
+    fn step(&self, from: &str, to: &str) -> String {
+        let (load, store) = (self.load.replace("ADDRESS", from), self.store.replace("ADDRESS", to));
+        format!("{load} mad.lo.u32 %r20, %r20, 2, 1; {store}\n")
+    }
+
+    fn words(&self, numbers: &[u64]) -> Vec<u32> {
+        let bytes: Vec<u8> =
+            numbers.iter().flat_map(|number| number.to_le_bytes()[..self.bytes as usize].to_vec()).collect();
+        bytes.chunks(4).map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte))).collect()
+    }
+
+    /// A loop over all elements, a CTA apart, unrolled as compilers do it: one to three trips that are left over, and then four at a time.
+    fn unrolled(&self, carried: bool) -> String {
+        let (bytes, apart) = (self.bytes, |times: u32| times * self.bytes * 96);
+        let addresses = format!("mul.wide.u32 %d4, %r5, {bytes}; add.s64 %d5, %d2, %d4; add.s64 %d6, %d3, %d4;\n");
+        let four: String =
+            (0..4).map(|at| self.step(&format!("[%d5+{}]", apart(at)), &format!("[%d6+{}]", apart(at)))).collect();
+        let (once, each) = if carried { (addresses.as_str(), "") } else { ("", addresses.as_str()) };
+        format!(
+            "{HEAD}setp.ge.u32 %p1, %r2, %r1; @%p1 bra END;\n\
+             not.b32 %r6, %r2; add.u32 %r6, %r6, %r1; div.u32 %r7, %r6, 96; add.u32 %r8, %r7, 1; and.b32 %r9, %r8, 3; mov.u32 %r5, %r2;\n\
+             setp.eq.u32 %p2, %r9, 0; @%p2 bra FOUR;\n\
+             ONE: {addresses}{}add.u32 %r5, %r5, 96; add.s32 %r9, %r9, -1; setp.ne.u32 %p3, %r9, 0; @%p3 bra ONE;\n\
+             FOUR: setp.lt.u32 %p4, %r7, 3; @%p4 bra END;\n{once}\
+             L: {each}{four}add.s64 %d5, %d5, {step}; add.s64 %d6, %d6, {step}; add.u32 %r5, %r5, 384; setp.lt.u32 %p5, %r5, %r1; @%p5 bra L;\n\
+             END: ret;\n}}\n",
+            self.step("[%d5]", "[%d6]"),
+            step = apart(4),
+        )
+    }
+}
+
+#[test]
+fn loops_unrolled_by_compilers_are_done_to_their_end() {
+    for (element, carried) in ELEMENTS.iter().flat_map(|element| [(element, true), (element, false)]) {
+        for target in [Target::Host, Target::V3] {
+            let kernel = Kernel::new(target, &element.unrolled(carried), 96);
+            for count in [1u32, 95, 96, 97, 384, 385, 400, 415, 416, 479, 500, 768, 1000, 2999] {
+                let device = Device::new();
+                let before: Vec<u64> = (0..u64::from(count)).map(|at| at * 5 % 127).collect();
+                let (i, o) = (device.buffer(&element.words(&before)), device.buffer(&vec![0; count as usize * 2]));
+                let params: [&[u8]; 4] = [&i.to_le_bytes(), &i.to_le_bytes(), &o.to_le_bytes(), &count.to_le_bytes()];
+                kernel.run(&device, &params);
+                assert!(device.engine.fault().is_none());
+                let expected = element.words(&before.iter().map(|number| 2 * number + 1).collect::<Vec<_>>());
+                let got = device.words(o, expected.len());
+                assert_eq!(got, expected, "{count} of {} bytes, {carried}, {target:?}", element.bytes);
+            }
+        }
+    }
+}
+
+/// Each thread makes as many trips as it is told, which are a distance apart, and then three more with a load and a store each.
+fn told(distance: u32, carried: bool) -> String {
+    let addresses = "mul.wide.u32 %d4, %r5, 4; add.s64 %d5, %d2, %d4; add.s64 %d6, %d3, %d4;\n";
+    let (once, each) = if carried { (addresses, "") } else { ("", addresses) };
+    format!(
+        "{HEAD}mul.wide.u32 %d7, %r2, 4; add.s64 %d7, %d1, %d7; ld.global.u32 %r9, [%d7]; mov.u32 %r5, %r2; setp.eq.u32 %p2, %r9, 0; @%p2 bra ON;\n\
+         ONE: add.u32 %r5, %r5, {distance}; add.s32 %r9, %r9, -1; setp.ne.u32 %p3, %r9, 0; @%p3 bra ONE;\n\
+         ON: mov.u32 %r10, 0;\n{once}\
+         L: {each}ld.global.u32 %r20, [%d5]; mad.lo.u32 %r20, %r20, 64, %r2; st.global.u32 [%d6], %r20;\n\
+         add.s64 %d5, %d5, 2048; add.s64 %d6, %d6, 2048; add.u32 %r5, %r5, 512; add.u32 %r10, %r10, 1; setp.lt.u32 %p5, %r10, 3; @%p5 bra L;\n\
+         ret;\n}}\n"
+    )
+}
+
+/// Numbers of trips by lane: all alike, two rows, two rows in turns, three, one lane elsewhere, any.
+fn trips(lane: u32) -> [u32; 8] {
+    [
+        0,
+        2,
+        u32::from(lane >= 8),
+        1 + u32::from(lane < 5),
+        u32::from((8..16).contains(&lane)),
+        lane / 11,
+        u32::from(lane == 17) * 3,
+        lane * 7 % 5,
+    ]
+}
+
+#[test]
+fn lanes_go_where_their_trips_have_brought_them() {
+    for (distance, carried) in [(32, true), (32, false), (1, true), (1, false), (3, true)] {
+        for target in [Target::Host, Target::V3] {
+            let kernel = Kernel::new(target, &told(distance, carried), 32);
+            for case in 0..8 {
+                let device = Device::new();
+                let trips: Vec<u32> = (0..32).map(|lane| trips(lane)[case]).collect();
+                let before: Vec<u32> = (0..2048).map(|at| at * 3 + 1).collect();
+                let (t, i, o) = (device.buffer(&trips), device.buffer(&before), device.buffer(&[0; 2048]));
+                let params: [&[u8]; 4] = [&t.to_le_bytes(), &i.to_le_bytes(), &o.to_le_bytes(), &0u32.to_le_bytes()];
+                kernel.run(&device, &params);
+                assert!(device.engine.fault().is_none());
+                let mut expected = vec![0; 2048];
+                for trip in 0..3 {
+                    // Of lanes that store to one place the last one wins.
+                    for (lane, trips) in trips.iter().enumerate() {
+                        let at = lane + (trips * distance) as usize + 512 * trip;
+                        expected[at] = before[at] * 64 + lane as u32;
+                    }
+                }
+                assert_eq!(device.words(o, 2048), expected, "case {case}, {distance} apart, {carried}, {target:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lane_that_is_elsewhere_is_refused_by_its_own_address() {
+    for (target, carried) in [Target::Host, Target::V3].into_iter().flat_map(|target| [(target, true), (target, false)])
+    {
+        let kernel = Kernel::new(target, &told(480, carried), 32);
+        // All lanes but one stay inside; that one goes beyond the end with the store of this trip.
+        for (size, last, trip) in [(512 * 2 + 32, 20, 2), (512 + 32, 3, 1)] {
+            let device = Device::new();
+            let trips: Vec<u32> = (0..32).map(|lane| u32::from(lane == last)).collect();
+            let (t, i, o) = (device.buffer(&trips), device.buffer(&[1; 4096]), device.buffer(&vec![0; size]));
+            let params: [&[u8]; 4] = [&t.to_le_bytes(), &i.to_le_bytes(), &o.to_le_bytes(), &0u32.to_le_bytes()];
+            kernel.run(&device, &params);
+            let fault = device.engine.fault().expect("a fault");
+            let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
+            let at = u64::from(last + 480 + 512 * trip) * 4;
+            assert_eq!((access.refusal, access.address), (Refusal::Unmapped, o + at), "{size} {carried} {target:?}");
+            assert_eq!(fault.thread, Some([last, 0, 0]));
+        }
+    }
+}
