@@ -568,7 +568,21 @@ pub enum HostEvent {
     },
     /// The calling thread has seen that the stream has got beyond that place: what it does from now on comes behind it.
     Waited(StreamPlace),
-    /// The same of all that the streams of a group hold.
+    /// A stream is about to write a value that others may wait for: where such a wait is over, what comes before this is done.
+    Releases {
+        /// Where in a stream.
+        place: StreamPlace,
+        /// The value's address.
+        address: u64,
+    },
+    /// A stream has waited for somebody outside of it: all that it holds behind that comes behind what has been released, also what was put there before.
+    Met {
+        /// Where in the stream.
+        place: StreamPlace,
+        /// The address of the value that was waited for; none for a signal.
+        address: Option<u64>,
+    },
+    /// What [`HostEvent::Waited`] says of all that the streams of a group hold.
     WaitedForGroup {
         /// The group.
         group: u64,

@@ -121,8 +121,8 @@ enum Operation {
     Mark(Arc<Mark>),
     Wait(Arc<Shared>, u64),
     Outside(OutsideWait),
-    /// Whether it is for somebody outside.
-    Condition(bool, Box<dyn FnMut() -> bool + Send>),
+    /// The address of the value that it is true of, if it is for somebody outside.
+    Condition(Option<u64>, Box<dyn FnMut() -> bool + Send>),
 }
 
 enum Step {
@@ -270,14 +270,14 @@ impl Stream {
         self.submit(Operation::Callback(callback));
     }
 
-    /// Goes on when the condition is true (`cuStreamWaitValue32`), which somebody outside makes so. It is looked at by workers, again and again.
-    pub fn wait_until(&self, condition: impl FnMut() -> bool + Send + 'static) {
-        self.submit(Operation::Condition(true, Box::new(condition)));
+    /// Goes on when the condition is true of a value (`cuStreamWaitValue32`), which somebody outside makes so. It is looked at by workers, again and again.
+    pub fn wait_until(&self, address: u64, condition: impl FnMut() -> bool + Send + 'static) {
+        self.submit(Operation::Condition(Some(address), Box::new(condition)));
     }
 
     /// Goes on when work that is done beside the stream, and looked after here, says so. It is asked by workers, again and again.
     pub fn work_until(&self, is_done: impl FnMut() -> bool + Send + 'static) {
-        self.submit(Operation::Condition(false, Box::new(is_done)));
+        self.submit(Operation::Condition(None, Box::new(is_done)));
     }
 
     /// Goes on when somebody outside has come, for whom a thread sleeps.
@@ -467,6 +467,8 @@ impl Shared {
                         None if stream.group.ending.is_given_up() => Outcome::GivenUp,
                         None => Outcome::Done,
                     };
+                    // Whoever it tells knows that what comes before is done.
+                    stream.tell(|| HostEvent::Waited(stream.present()));
                     stream.engine.guard("a callback", || callback(outcome));
                     stream.tell(|| HostEvent::Turn);
                     drive(Step::Finish(stream));
@@ -548,25 +550,32 @@ impl Shared {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
                     stream.engine.guard("a stream's wait", || wait(&|| stream.gives_up()));
+                    stream.tell(|| HostEvent::Met { place: stream.present(), address: None });
                     stream.tell(|| HostEvent::Turn);
                     drive(Step::Finish(stream));
                 }));
                 false
             }
-            Operation::Condition(outside, mut condition) => {
-                if outside {
+            Operation::Condition(address, mut condition) => {
+                if address.is_some() {
                     self.hold();
                 }
                 let (stream, watched) = (self.clone(), self.clone());
+                let tell = move |stream: &Shared| {
+                    if address.is_some() {
+                        stream.tell(|| HostEvent::Met { place: stream.present(), address });
+                    }
+                    stream.tell(|| HostEvent::Turn);
+                };
                 let mut met = move || {
                     watched.engine.guard("a stream's condition", &mut condition) == Some(true) || watched.gives_up()
                 };
                 if met() {
-                    self.tell(|| HostEvent::Turn);
+                    tell(self);
                     return true;
                 }
                 let go_on = move || {
-                    stream.tell(|| HostEvent::Turn);
+                    tell(&stream);
                     drive(Step::Finish(stream));
                 };
                 engine.pool.when(Box::new(met), Box::new(go_on));

@@ -74,6 +74,8 @@ fn each_check_finds_its_fault_and_nothing_in_the_twin() {
             ],
         ),
         ("race_of_streams", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
+        ("race_of_values", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
+        ("race_of_functions", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
         ("race_of_devices", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
         ("race_of_contexts", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
         ("sync", &["error[sync/divergent-barrier]", "kernel meet, PTX line"]),

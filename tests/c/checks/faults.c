@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -159,6 +160,57 @@ static void race_of_streams(int clean) {
     CHECK(cuCtxSynchronize());
     CHECK(cuStreamDestroy(first));
     CHECK(cuStreamDestroy(second));
+    CHECK(cuMemFree(p));
+}
+
+/* The same, the second grid behind a wait for a value that the first stream writes behind its grid, or an empty one. */
+static void race_of_values(int clean) {
+    CUdeviceptr p, flag;
+    CUstream first, second, empty;
+    CHECK(cuMemAlloc(&p, 256));
+    CHECK(cuMemAlloc(&flag, 4));
+    CHECK(cuMemsetD32(flag, 0, 1));
+    CHECK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&empty, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamWaitValue32(second, flag, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    launch("exchange", 64, second, p, 1);
+    launch("scale", 32, first, p, 0);
+    pause_a_while();
+    CHECK(cuStreamWriteValue32(clean ? first : empty, flag, 1, CU_STREAM_WRITE_VALUE_DEFAULT));
+    CHECK(cuCtxSynchronize());
+    CHECK(cuStreamDestroy(first));
+    CHECK(cuStreamDestroy(second));
+    CHECK(cuStreamDestroy(empty));
+    CHECK(cuMemFree(flag));
+    CHECK(cuMemFree(p));
+}
+
+static atomic_int called;
+
+static void call(void *unused) {
+    (void)unused;
+    atomic_store(&called, 1);
+}
+
+/* The same, the second grid put into its stream when a function has run behind the first one, or in an empty stream. */
+static void race_of_functions(int clean) {
+    CUdeviceptr p;
+    CUstream first, second, empty;
+    CHECK(cuMemAlloc(&p, 256));
+    CHECK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&empty, CU_STREAM_NON_BLOCKING));
+    launch("scale", 32, first, p, 0);
+    pause_a_while();
+    CHECK(cuLaunchHostFunc(clean ? first : empty, call, NULL));
+    while (!atomic_load(&called)) {
+    }
+    launch("exchange", 64, second, p, 1);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuStreamDestroy(first));
+    CHECK(cuStreamDestroy(second));
+    CHECK(cuStreamDestroy(empty));
     CHECK(cuMemFree(p));
 }
 
@@ -371,8 +423,9 @@ static void host_result(int clean) {
 static const struct {
     const char *name;
     void (*run)(int clean);
-} FAULTS[] = {FAULT(memory), FAULT(init), FAULT(init_in_order), FAULT(init_to_host), FAULT(race), FAULT(race_of_a_copy), FAULT(race_of_streams), FAULT(race_of_devices),
-              FAULT(race_of_contexts), FAULT(sync), FAULT(leak), FAULT(host_source),
+} FAULTS[] = {FAULT(memory), FAULT(init), FAULT(init_in_order), FAULT(init_to_host), FAULT(race), FAULT(race_of_a_copy),
+              FAULT(race_of_streams), FAULT(race_of_values), FAULT(race_of_functions), FAULT(race_of_devices), FAULT(race_of_contexts), FAULT(sync),
+              FAULT(leak), FAULT(host_source),
               FAULT(host_source_freed), FAULT(host_source_by_right), FAULT(read_only), FAULT(fresh), FAULT(host_result)};
 
 int main(int count, char **arguments) {

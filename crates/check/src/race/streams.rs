@@ -36,6 +36,10 @@ pub(super) struct Streams {
     groups: HashMap<u64, Reached>,
     /// What the host has waited for.
     host: Reached,
+    /// What was done before streams wrote values that others may wait for, by address.
+    released: HashMap<u64, Reached>,
+    /// Places have got to know something after they were put into their streams, which those that come behind them in other streams need not know.
+    late: bool,
     /// Grids that are in no stream's order: numbers of their CTAs.
     loose: u32,
 }
@@ -69,6 +73,13 @@ impl Streams {
                 join(&mut self.host, &known);
                 learn(&mut self.host, place.stream, place.number);
             }
+            HostEvent::Releases { place, address } => {
+                let known = self.reached(place);
+                let released = self.released.entry(address).or_default();
+                join(released, &known);
+                learn(released, place.stream, place.number);
+            }
+            HostEvent::Met { place, address } => self.met(place, address),
             HostEvent::AfterGroup { stream, group } => {
                 for other in self.ends(|of, _| of == group) {
                     self.host(&HostEvent::After { stream, other });
@@ -140,7 +151,34 @@ impl Streams {
         }
     }
 
-    /// What comes before a place.
+    /// A wait in a stream is over. Of a value that no stream has written it is not known who has, nor who has signalled: a kernel, a thread of the program, another process. What
+    /// has been put into streams by now may then have been waited for, and no race is made up.
+    fn met(&mut self, place: StreamPlace, address: Option<u64>) {
+        let released = address.and_then(|address| self.released.get(&address));
+        let mut known = released.cloned().unwrap_or_default();
+        if released.is_none() {
+            self.streams.iter().for_each(|(&stream, of)| learn(&mut known, stream, of.last));
+        }
+        join(&mut known, &self.host);
+        let Some(stream) = self.streams.get_mut(&place.stream) else { return };
+        join(&mut stream.before, &known);
+        let behind = stream.places.iter_mut().rev().take_while(|(number, _)| *number >= place.number);
+        behind.for_each(|(_, reached)| join(reached, &known));
+        self.late = true;
+    }
+
+    /// What comes before a place, as far as it is known by now.
+    fn known_at(&self, place: StreamPlace) -> Reached {
+        let mut known = self.reached(place);
+        if self.late {
+            for (&stream, &number) in &*Arc::clone(&known) {
+                join(&mut known, &self.reached(StreamPlace { stream, number }));
+            }
+        }
+        known
+    }
+
+    /// What came before a place when it was put into its stream, and what that has learned since.
     fn reached(&self, place: StreamPlace) -> Reached {
         let Some(stream) = self.streams.get(&place.stream) else { return Reached::default() };
         let index = stream.places.partition_point(|&(number, _)| number <= place.number);
@@ -152,12 +190,12 @@ impl Streams {
         if first.stream == then.stream {
             return first.number <= then.number;
         }
-        self.reached(then).get(&first.stream).is_some_and(|&known| known >= first.number)
+        self.known_at(then).get(&first.stream).is_some_and(|&known| known >= first.number)
     }
 
     /// The CTAs of grids, of those that have started, that do not come before a place.
     pub(super) fn beside(&self, place: StreamPlace) -> Vec<Range<u32>> {
-        let known = self.reached(place);
+        let known = self.known_at(place);
         let mut concurrent = Vec::new();
         for (&number, stream) in self.streams.iter().filter(|&(&number, _)| number != place.stream) {
             let over = known.get(&number).copied().unwrap_or(0);
@@ -255,5 +293,32 @@ mod tests {
         streams.host(&HostEvent::Submit { place: place(4, 2) });
         assert_eq!(streams.begin(Some(place(4, 1)), 16..20).len(), 4);
         assert!(streams.begin(Some(place(4, 2)), 20..24).is_empty());
+    }
+
+    #[test]
+    fn waits_for_values_order_what_was_put_behind_them_before() {
+        let mut streams = Streams::default();
+        let write = |streams: &mut Streams, place, address| streams.host(&HostEvent::Releases { place, address });
+        // Streams 2 and 4 wait for a value first, and 3 for an event behind the wait of 2; 1 writes it behind a grid.
+        streams.host(&HostEvent::Submit { place: place(2, 1) });
+        streams.host(&HostEvent::Submit { place: place(2, 2) });
+        streams.host(&HostEvent::After { stream: 3, other: place(2, 2) });
+        for at in [place(3, 1), place(4, 1), place(4, 2), place(1, 1), place(1, 2), place(5, 1), place(5, 2)] {
+            streams.host(&HostEvent::Submit { place: at });
+        }
+        assert!(streams.begin(Some(place(1, 1)), 0..4).is_empty());
+        assert_eq!(streams.begin(Some(place(5, 1)), 4..8), std::slice::from_ref(&(0..4)));
+        write(&mut streams, place(1, 2), 0x100);
+        write(&mut streams, place(5, 2), 0x200);
+        streams.host(&HostEvent::Met { place: place(2, 1), address: Some(0x100) });
+        assert_eq!(streams.begin(Some(place(2, 2)), 8..12), std::slice::from_ref(&(4..8)));
+        assert_eq!(streams.begin(Some(place(3, 1)), 12..16), std::slice::from_ref(&(4..8)));
+        // The value of another stream tells nothing of the first one; one that no stream has written may tell of all.
+        streams.host(&HostEvent::Met { place: place(4, 1), address: Some(0x200) });
+        assert_eq!(streams.begin(Some(place(4, 2)), 16..20).len(), 3);
+        streams.host(&HostEvent::Submit { place: place(6, 1) });
+        streams.host(&HostEvent::Submit { place: place(6, 2) });
+        streams.host(&HostEvent::Met { place: place(6, 1), address: None });
+        assert!(streams.begin(Some(place(6, 2)), 20..24).is_empty());
     }
 }

@@ -57,6 +57,13 @@ impl Teller {
         }
     }
 
+    /// A value is about to be written that other streams may wait for.
+    pub(crate) fn releases(&self, place: StreamPlace, address: u64) {
+        if let Some(observer) = &self.0 {
+            observer.host(&HostEvent::Releases { place, address });
+        }
+    }
+
     /// Bytes of device memory are set.
     pub(crate) fn sets(&self, place: StreamPlace, range: Range<u64>, what: &'static str) {
         if let Some(observer) = &self.0 {

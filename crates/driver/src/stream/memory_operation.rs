@@ -147,6 +147,7 @@ impl Driver {
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(self.state_of(stream).sticky()));
         let told = Teller::of(stream);
         stream.run_at(Weight::Light, move |place| {
+            told.releases(place, address);
             told.sets(place, address..address + size_of::<T>() as u64, "a write of a value by a stream");
             if let Err(fault) = memory.view().store_atomic(address, value, Order::Release) {
                 sticky.set_late("a write of a value by a stream", &fault);
@@ -156,7 +157,7 @@ impl Driver {
 
     fn put_wait<T: Value>(&self, stream: &Stream, address: u64, value: T, when: WaitCondition) {
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(self.state_of(stream).sticky()));
-        stream.wait_until(move || match memory.view().load_atomic::<T>(address, Order::Acquire) {
+        stream.wait_until(address, move || match memory.view().load_atomic::<T>(address, Order::Acquire) {
             Ok(now) => now.holds(when, value),
             Err(fault) => {
                 sticky.set_late("a wait of a stream for a value", &fault);

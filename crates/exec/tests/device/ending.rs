@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::toy::{Toy, engine, engine_that_reports, environment, launch, stream};
+use crate::toy::{FLAG, Toy, engine, engine_that_reports, environment, launch, stream};
 use warploom_exec::kernel::CtaExit;
 use warploom_exec::stream::{Engine, Group, Outcome, Stream, StreamKind, Weight};
 
@@ -33,7 +33,7 @@ fn waits_that_nobody_ends_are_given_up_and_what_follows_is_dropped() {
         let (engine, reports) = reporting(threads);
         let (group, new_stream) = context(&engine);
         let (first, second, third) = (new_stream(), new_stream(), new_stream());
-        first.wait_until(|| false);
+        first.wait_until(FLAG, || false);
         put_what_is_dropped(&first);
         let (tx, rx) = mpsc::channel();
         first.callback(Box::new(move |outcome| tx.send(matches!(outcome, Outcome::GivenUp)).unwrap()));
@@ -62,7 +62,7 @@ fn what_the_context_itself_brings_on_is_waited_for() {
         let log = Arc::new(Mutex::new(Vec::new()));
         let waits = |stream: &Stream, flag: usize| {
             let flags = Arc::clone(&flags);
-            stream.wait_until(move || flags[flag].load(Ordering::Acquire));
+            stream.wait_until(FLAG, move || flags[flag].load(Ordering::Acquire));
         };
         let sets = |stream: &Stream, flag: usize| {
             let (flags, log) = (Arc::clone(&flags), Arc::clone(&log));
@@ -95,12 +95,12 @@ fn streams_beside_those_of_a_context_end_with_it_and_others_do_not() {
     let other = stream(&engine);
     let open = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&open);
-    other.wait_until(move || seen.load(Ordering::Acquire));
+    other.wait_until(FLAG, move || seen.load(Ordering::Acquire));
     let (first, second) = (new_stream(), new_stream());
     first.wait_for(&other.record());
     put_what_is_dropped(&first);
     let beside = second.new_beside();
-    beside.wait_until(|| false);
+    beside.wait_until(FLAG, || false);
     put_what_is_dropped(&beside);
     second.wait_for(&beside.record());
     second.wait_for(&other.record());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use crate::toy::{Toy, engine, engine_beside, environment, launch, stream};
+use crate::toy::{FLAG, Toy, engine, engine_beside, environment, launch, stream};
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
@@ -104,7 +104,7 @@ fn who_waits_for_a_stream_starts_beside_its_next_copy() {
     let (copies, kernels) = (stream(&engine), stream(&engine));
     let open = Arc::new(AtomicBool::new(false));
     let gate = open.clone();
-    copies.wait_until(move || gate.load(Ordering::Acquire));
+    copies.wait_until(FLAG, move || gate.load(Ordering::Acquire));
     let ran = Arc::new(AtomicU32::new(0));
     let beside = Arc::new(Mutex::new(Vec::new()));
     for round in 0..4u32 {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::toy::{Toy, engine, environment, launch, stream};
+use crate::toy::{FLAG, Toy, engine, environment, launch, stream};
 use warploom_exec::fault::{Fault, FaultKind, Trap};
 use warploom_exec::kernel::CtaExit;
 use warploom_exec::stream::{Group, Outcome, Stream, StreamKind, Weight};
@@ -27,7 +27,7 @@ fn operations_run_in_order() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let mut expected = Vec::new();
     let (open, condition) = gate();
-    stream.wait_until(condition);
+    stream.wait_until(FLAG, condition);
     for n in 0..200u32 {
         let log = log.clone();
         expected.push(n);
@@ -75,7 +75,7 @@ fn a_stream_waits_for_a_marker_of_another() {
     let engine = engine(2);
     let (first, second) = (stream(&engine), stream(&engine));
     let (open, condition) = gate();
-    first.wait_until(condition);
+    first.wait_until(FLAG, condition);
     let marker = first.record();
     assert_eq!(marker.time(), None);
     second.wait_for(&marker);
@@ -101,7 +101,7 @@ fn the_legacy_stream_orders_blocking_streams() {
     let other = Stream::new(&engine, &group, StreamKind::Blocking, false);
     let free = Stream::new(&engine, &group, StreamKind::NonBlocking, false);
     let (open, condition) = gate();
-    blocking.wait_until(condition);
+    blocking.wait_until(FLAG, condition);
     let log = Arc::new(Mutex::new(Vec::new()));
     let note = |stream: &Stream, name: &'static str| {
         let log = log.clone();
@@ -145,13 +145,13 @@ fn after_a_fault_only_callbacks_run() {
     let environment = environment();
     let stream = stream(&engine);
     let (open, condition) = gate();
-    stream.wait_until(condition);
+    stream.wait_until(FLAG, condition);
     stream.launch(launch(Toy::new(|_, _, _| CtaExit::Fault(Box::new(Trap::new(FaultKind::Trap)))), 1, &environment));
     stream.run(Weight::Light, || panic!("dropped work must not run"));
     let (tx, rx) = mpsc::channel();
     stream.callback(Box::new(move |outcome| tx.send(fault_of(outcome)).unwrap()));
     // A condition that nobody will make true any more does not hold anything up.
-    stream.wait_until(|| false);
+    stream.wait_until(FLAG, || false);
     open.store(true, Ordering::Release);
     stream.synchronize();
     assert_eq!(rx.recv().unwrap().unwrap().kind, FaultKind::Trap);
@@ -191,7 +191,7 @@ fn without_workers_those_who_wait_do_the_work() {
         })
     };
     let (open, condition) = gate();
-    first.wait_until(condition);
+    first.wait_until(FLAG, condition);
     first.launch(launch(counter(), 100, &environment));
     let marker = first.record();
     second.wait_for(&marker);

@@ -15,6 +15,9 @@ use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 
 type Body = dyn Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync;
 
+/// The address of a value that streams wait for: only observers look at it.
+pub(crate) const FLAG: u64 = 0x1000;
+
 /// A kernel whose CTAs run a closure.
 pub(crate) struct Toy {
     body: Box<Body>,
