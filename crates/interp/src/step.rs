@@ -172,6 +172,12 @@ impl Steps {
         Ok(Steps { program, isa, products, fetches, needs })
     }
 
+    /// How many rows registers have, of 32 and of 64 bits.
+    pub fn rows(&self) -> [usize; 2] {
+        let layout = &self.program.functions[0].layout;
+        [layout.rows32, layout.rows64]
+    }
+
     /// Runs one of them, if it is a fetch that needs nothing but its operands: `words` and lanes are those of [`Steps::run`]. None where that is to run it; what is written as results
     /// then means nothing.
     #[inline]
@@ -399,26 +405,5 @@ fn give(machine: &Machine<'_>, place: ValuePlace, width: usize, slot: &mut [u64]
         ValuePlace::Double(row) => slot[..width].copy_from_slice(&machine.frame.r64[row as usize][..width]),
         ValuePlace::Predicate(at) => slot[0] = u64::from(machine.frame.p[at as usize]),
         ValuePlace::Constant(_) | ValuePlace::Bytes(..) => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use warploom_ptx::{Options, load};
-
-    use super::*;
-
-    #[test]
-    fn a_step_has_rows_for_its_own_registers_alone() {
-        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {\n\
-                    .reg .b32 %r<2000>; .reg .b64 %d<1000>;\n\
-                    wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1990, %r1991, %r1992, %r1993, %r1994, %r1995, %r1996, %r1997}, [%d990], %r1998;\n\
-                    ret;\n}\n";
-        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
-        let body = module.functions[0].body.as_ref().expect("a kernel has code");
-        let step = Step::of(0, &body.insts[0]);
-        let steps = Steps::new(&module, FunctionId(0), &[step], Processor::default()).expect("decodes");
-        let layout = &steps.program.functions[0].layout;
-        assert_eq!((layout.rows32, layout.rows64), (9, 1));
     }
 }

@@ -1,7 +1,9 @@
 //! What decoding does ahead of a kernel, or in one instruction for many, gives what the plain instructions give.
 
-use warploom_interp::Processor;
+use warploom_interp::{Processor, Steps};
 use warploom_interp_testing::{Device, Shape};
+use warploom_ptx::ir::{FunctionId, Step};
+use warploom_ptx::{Options, load};
 
 const PROCESSORS: [Processor; 3] = [Processor::Baseline, Processor::V3, Processor::V4];
 
@@ -230,4 +232,17 @@ fn how_addresses_lie_is_found_out_anew_where_that_changes() {
         let expected: Vec<u32> = (0..64).map(sum).collect();
         assert_eq!(device.words(out, 64), expected, "{barrier} {processor:?}");
     }
+}
+
+#[test]
+fn a_step_has_rows_for_its_own_registers_alone() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {\n\
+                .reg .b32 %r<2000>; .reg .b64 %d<1000>;\n\
+                wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1990, %r1991, %r1992, %r1993, %r1994, %r1995, %r1996, %r1997}, [%d990], %r1998;\n\
+                ret;\n}\n";
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let body = module.functions[0].body.as_ref().expect("a kernel has code");
+    let step = Step::of(0, &body.insts[0]);
+    let steps = Steps::new(&module, FunctionId(0), &[step], Processor::default()).expect("decodes");
+    assert_eq!(steps.rows(), [9, 1]);
 }
