@@ -293,7 +293,7 @@ impl<'p> Writer<'p> {
         let base = self.resize(&base, self.element_of(id).bits(), false);
         let place = self.part_of(id, 'b');
         self.store(&base, &place);
-        if matches!(self.shape(id), Shape::Affine(affine) if !affine.told_by.is_empty()) && self.has_own(id, "%w") {
+        if self.plan.is_flagged(id) && self.has_own(id, "%w") {
             let place = self.part_of(id, 'w');
             self.store(&flag, &place);
         }
