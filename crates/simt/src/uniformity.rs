@@ -49,12 +49,17 @@ impl Uniformity {
             fixpoint.run();
             fixpoint
         };
-        let guesses = match apart {
-            true => Vec::new(),
-            false => fixpoint(Parting::Never, Vec::new()).shapes.into_iter().map(guess).collect(),
-        };
         let parting = if apart { Parting::Always } else { Parting::AtBranches };
-        let Fixpoint { shapes, mut guesses, splits, gang_splits, .. } = fixpoint(parting, guesses);
+        let mut found = fixpoint(parting, Vec::new());
+        // Where nothing differs because of where it is written and read, it would not differ less if lanes never parted.
+        if !apart && found.forced.iter().any(Option::is_some) {
+            let together = fixpoint(Parting::Never, Vec::new()).shapes;
+            let guesses = guesses(together, &found.shapes);
+            if guesses.iter().any(Option::is_some) {
+                found = fixpoint(parting, guesses);
+            }
+        }
+        let Fixpoint { shapes, mut guesses, splits, gang_splits, .. } = found;
         for (guess, shape) in guesses.iter_mut().zip(&shapes) {
             guess.take_if(|_| !matches!(shape, Shape::Varying(_)));
         }
@@ -75,12 +80,13 @@ enum Parting {
     Always,
 }
 
-/// What is guessed of a value that would have this shape: constants of lanes, which one look can find out.
-fn guess(shape: Shape) -> Option<Affine> {
-    match shape {
-        Shape::Affine(affine) => Some(affine).filter(|affine| affine.is_constant() && affine.told_by.is_empty()),
-        Shape::Unwritten | Shape::Uniform(_) | Shape::Varying(_) => None,
-    }
+/// What is guessed of values that differ and would have these shapes if lanes never parted: constants of lanes, which one look can find out.
+fn guesses(together: Vec<Shape>, shapes: &[Shape]) -> Vec<Option<Affine>> {
+    let guess = |(together, shape): (Shape, &Shape)| match (together, shape) {
+        (Shape::Affine(affine), Shape::Varying(_)) if affine.is_constant() && affine.told_by.is_empty() => Some(affine),
+        _ => None,
+    };
+    together.into_iter().zip(shapes).map(guess).collect()
 }
 
 /// By instruction: its block.
