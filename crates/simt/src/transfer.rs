@@ -63,12 +63,13 @@ impl Transfer<'_> {
         }
     }
 
-    /// The shape of an operand that addresses are made of: the pattern that it would have if lanes never parted, where that has to be found out, rather than none.
+    /// The shape of an operand that a pattern is made of: if addresses are made of it too, the pattern that it would have if lanes never parted, where that has to be found out,
+    /// rather than none.
     fn guessed(&self, at: &At<'_>, operand: Operand) -> Shape {
         let shape = self.shape(at, operand);
         let guess = self.value(at, operand).and_then(|value| self.guesses.get(value.0 as usize)?.as_ref());
         match (&shape, guess) {
-            (Shape::Varying(_), Some(guess)) => {
+            (Shape::Varying(_), Some(guess)) if makes_addresses(&at.inst.op) => {
                 let mut guess = guess.clone();
                 guess.also_told_by(&[at.number]);
                 Shape::Affine(guess)
@@ -125,7 +126,6 @@ impl Transfer<'_> {
                 let subtract = *op == IntBinaryOp::Sub;
                 match (self.shape(at, *a), self.shape(at, *b)) {
                     (Shape::Varying(_), Shape::Varying(_)) => None,
-                    (a, b) if ty.bits() < 64 => self.sum(&a, &b, ty.bits(), subtract),
                     _ => self.sum(&self.guessed(at, *a), &self.guessed(at, *b), ty.bits(), subtract),
                 }
             }
@@ -203,11 +203,7 @@ impl Transfer<'_> {
         if !is_integer(ty) {
             return None;
         }
-        let shape = |operand: Operand| match mode {
-            MulMode::Wide => self.guessed(at, operand),
-            MulMode::Lo | MulMode::Hi => self.shape(at, operand),
-        };
-        let (pattern, factor) = match (shape(a), shape(b)) {
+        let (pattern, factor) = match (self.guessed(at, a), self.guessed(at, b)) {
             (Shape::Affine(pattern), other) if other.is_uniform() => ((pattern, a), b),
             (other, Shape::Affine(pattern)) if other.is_uniform() => ((pattern, b), a),
             (Shape::Uniform(a), Shape::Uniform(b)) => return Some(Shape::Uniform(a.max(b))),
@@ -246,9 +242,7 @@ impl Transfer<'_> {
         a: Operand,
         amount: Operand,
     ) -> Option<Shape> {
-        let shape =
-            if direction == ShiftDirection::Left && ty.bits() == 64 { self.guessed(at, a) } else { self.shape(at, a) };
-        let pattern = self.affine(&shape)?;
+        let pattern = self.affine(&self.guessed(at, a))?;
         if !self.shape(at, amount).is_uniform() {
             return None;
         }
@@ -289,8 +283,7 @@ impl Transfer<'_> {
 
     /// Of the register, the low bits as the source's type are extended or cut to the result's, and that to the register that is written.
     fn converted(&self, at: &At<'_>, types: [ScalarType; 4], a: Operand) -> Option<Shape> {
-        let widens = types[0].bits() < types[3].bits();
-        let mut pattern = self.affine(&if widens { self.guessed(at, a) } else { self.shape(at, a) })?;
+        let mut pattern = self.affine(&self.guessed(at, a))?;
         let value = self.value(at, a).and_then(|value| self.ranges.of(value));
         let mut bits = types[0].bits();
         // How many bits hold all that there is.
@@ -377,6 +370,17 @@ impl Transfer<'_> {
         // What all lanes of this gang have, those of others of the warp need not.
         let whole = self.shape(at, a).is_cta_uniform() || (self.gangs.width == WARP && self.shape(at, a).is_uniform());
         if one || whole { Shape::Uniform(Extent::Gang) } else { Shape::Varying(Reason::Exchange { inst }) }
+    }
+}
+
+/// Whether an instruction gives what addresses are made of: 64 bits, of an index that may have fewer. What it makes a pattern of may be a guess, which it finds out about.
+fn makes_addresses(op: &Op) -> bool {
+    match op {
+        Op::IntBinary { ty, .. } => ty.bits() >= 64,
+        Op::Mul { mode, .. } | Op::Mad { mode, .. } => *mode == MulMode::Wide,
+        Op::Shift { direction, ty, .. } => *direction == ShiftDirection::Left && ty.bits() == 64,
+        Op::Cvt { to, from, .. } => from.bits() < to.bits(),
+        _ => false,
     }
 }
 
