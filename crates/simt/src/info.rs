@@ -1,5 +1,7 @@
 //! Everything about one kernel.
 
+use std::collections::BTreeMap;
+
 use warploom_ptx::ir::{Base, Body, FunctionId, FunctionKind, Module, Op, Operand, Semantics, Space};
 
 use crate::access::{Access, Known, Pattern, accesses};
@@ -31,6 +33,8 @@ pub struct KernelInfo<'m> {
     /// By value that differs in no known way: the pattern that lanes would have if they never parted, as they mostly do not where compilers unroll loops (the trips that are left
     /// over come first, and not all lanes need have as many). An instruction that makes an address of such a value finds out whether it holds.
     pub guesses: Vec<Option<Affine>>,
+    /// The instructions that find that out, with the value that each does of.
+    pub guessed: BTreeMap<u32, ValueId>,
     /// Where lanes part and meet.
     pub divergence: Divergence,
     /// How memory is accessed.
@@ -58,15 +62,6 @@ impl KernelInfo<'_> {
         self.guesses.get(value.0 as usize)?.as_ref()
     }
 
-    /// The value of which an instruction finds out whether a guess holds, if it is one that does.
-    pub fn guessed(&self, body: &Body, inst: u32) -> Option<ValueId> {
-        let Shape::Affine(affine) = self.shape(self.values.written(body, inst)?) else { return None };
-        let operands = body.insts[inst as usize].operands();
-        let mut read = paired(&operands, self.values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
-        let told = affine.told_by.contains(&inst);
-        read.find_map(|(_, value)| value.filter(|value| told && self.guess(*value).is_some()))
-    }
-
     /// The address that an instruction accesses memory at, if a register has it.
     pub fn address_of(&self, body: &Body, inst: u32) -> Option<ValueId> {
         let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &body.insts[inst as usize].op else {
@@ -77,8 +72,8 @@ impl KernelInfo<'_> {
     }
 
     /// Whether the pattern of an access is a guess.
-    pub fn is_guessed(&self, body: &Body, access: &Access) -> bool {
-        access.told_by.iter().any(|inst| self.guessed(body, *inst).is_some())
+    pub fn is_guessed(&self, access: &Access) -> bool {
+        access.told_by.iter().any(|inst| self.guessed.contains_key(inst))
     }
 }
 
@@ -108,6 +103,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let waits = waits(body, &values, &uniformity);
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
+    let guessed = guessed(body, &values, &uniformity);
     let Uniformity { shapes, divergence, guesses, .. } = uniformity;
     let mut info = KernelInfo {
         module,
@@ -116,6 +112,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
         values,
         shapes,
         guesses,
+        guessed,
         divergence,
         accesses,
         barriers,
@@ -126,6 +123,22 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     };
     info.accesses = info.accesses.iter().map(|access| worthwhile(&info, body, access)).collect();
     Some(info)
+}
+
+/// By instruction that finds out whether a guess holds: of which value.
+fn guessed(body: &Body, values: &Values, uniformity: &Uniformity) -> BTreeMap<u32, ValueId> {
+    let is_guess = |value: &ValueId| uniformity.guesses.get(value.0 as usize).is_some_and(Option::is_some);
+    let of = |inst: u32| {
+        let written = values.written(body, inst)?;
+        match &uniformity.shapes[written.0 as usize] {
+            Shape::Affine(affine) if affine.told_by.contains(&inst) => {}
+            _ => return None,
+        }
+        let operands = body.insts[inst as usize].operands();
+        let read = paired(&operands, values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
+        Some((inst, read.filter_map(|(_, value)| value).find(is_guess)?))
+    };
+    (0..body.insts.len() as u32).filter_map(of).collect()
 }
 
 /// An access as it is, but for a guess that tells of no row of single elements: then lanes may go anywhere, for which nothing need be guessed.
@@ -140,7 +153,7 @@ fn worthwhile(info: &KernelInfo<'_>, body: &Body, access: &Access) -> Access {
     };
     if let Some(address) = info.address_of(body, access.inst)
         && !(row && single)
-        && info.is_guessed(body, &access)
+        && info.is_guessed(&access)
     {
         access.pattern = Pattern::Anywhere(address);
         access.told_by.clear();

@@ -112,7 +112,7 @@ impl View<'_> {
 
     fn told_by(&self, insts: &[u32]) -> String {
         let (guessed, widened): (Vec<u32>, Vec<u32>) =
-            insts.iter().partition(|inst| self.info.guessed(self.body, **inst).is_some());
+            insts.iter().partition(|inst| self.info.guessed.contains_key(*inst));
         let lines =
             |insts: &[u32]| insts.iter().map(|inst| self.line(*inst).to_string()).collect::<Vec<_>>().join(", ");
         let mut out = String::new();

@@ -56,7 +56,7 @@ pub(super) fn guessed_rows(
     body: &Body,
     carried: &BTreeMap<ValueId, u32>,
 ) -> BTreeMap<ValueId, u32> {
-    let guessed = info.accesses.iter().filter(|access| info.is_guessed(body, access));
+    let guessed = info.accesses.iter().filter(|access| info.is_guessed(access));
     let addresses = guessed.filter_map(|access| Some((info.address_of(body, access.inst)?, access.bytes)));
     addresses.filter(|(value, _)| carried.contains_key(value) && info.values.get(*value).ty.bits() == 64).collect()
 }
@@ -65,7 +65,7 @@ impl Writer<'_> {
     /// Compares the lanes of the value that the instruction makes an address of with what they were guessed to have.
     pub(super) fn find_out(&mut self) -> Option<Guessed> {
         let plan = self.plan;
-        let value = plan.info.guessed(plan.body, self.inst)?;
+        let value = *plan.info.guessed.get(&self.inst)?;
         let lanes = plan.info.guess(value)?.lanes.get();
         let all = self.read(value);
         let apart = Val { ty: all.ty, text: all.ty.lanes(lanes.iter().copied()) };
@@ -85,10 +85,9 @@ impl Writer<'_> {
 
     /// Whether an access goes to a row that is a guess. In a team no lane has left the others.
     fn is_guess(&self, target: &Target) -> bool {
-        let guessed = |access| self.plan.info.is_guessed(self.plan.body, access);
         self.team == 0
             && target.flag.text != "true"
-            && self.plan.access(self.inst).is_some_and(|(_, access)| guessed(access))
+            && self.plan.access(self.inst).is_some_and(|(_, access)| self.plan.info.is_guessed(access))
     }
 
     /// Of an access to a row that is a guess, writes what is done where that does not hold, and is then where it does: what comes behind both is joined at the label that is

@@ -80,7 +80,7 @@ fn part(info: &KernelInfo<'_>, body: &Body, access: &Access) -> Option<(ValueId,
     let (Op::Ld { addr, .. } | Op::St { addr, .. }) = &inst.op else { return None };
     let Base::Reg(reg) = addr.base else { return None };
     let plain = matches!(access.space, Space::Global | Space::Const | Space::Shared);
-    let guessed = info.is_guessed(body, access);
+    let guessed = info.is_guessed(access);
     if inst.guard.is_some() || access.proven || guessed || !plain || !access.bytes.is_power_of_two() {
         return None;
     }

@@ -102,7 +102,7 @@ fn is_even(steps: &[i64]) -> bool {
 fn is_told(plan: &Plan<'_>, wide: &KernelInfo<'_>, all: &[Across], value: ValueId) -> bool {
     plan.info.values.get(value).defs.iter().all(|def| {
         // What a gang finds out is not so for others.
-        if plan.info.guessed(plan.body, *def).is_some() {
+        if plan.info.guessed.contains_key(def) {
             return false;
         }
         let operands = plan.body.insts[*def as usize].operands();
