@@ -70,13 +70,9 @@ impl Writer<'_> {
         let all = self.read(value);
         let apart = Val { ty: all.ty, text: all.ty.lanes(lanes.iter().copied()) };
         let firsts = self.binary("sub", &all, &apart);
-        let first = if self.full {
-            self.set(Ty::scalar(all.ty.element), format!("extractelement {} {}, i32 0", firsts.ty.text(), firsts.text))
-        } else {
-            // Any number will do if none runs.
-            let first = self.first_running(&firsts);
-            self.set(first.ty, format!("freeze {} {}", first.ty.text(), first.text))
-        };
+        let first = self.first_running(&firsts);
+        // Any number will do if none runs.
+        let first = self.set(first.ty, format!("freeze {} {}", first.ty.text(), first.text));
         let common = self.splat(&first);
         let same = self.compare("eq", &firsts, &common);
         let holds = self.all_run(&same);
