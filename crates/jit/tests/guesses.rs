@@ -14,7 +14,7 @@ use warploom_simt::{Gangs, analyze};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 trips, .param .u64 in, .param .u64 out, .param .u32 n)\n{\n\
      .reg .b32 %r<32>; .reg .b16 %h<9>; .reg .b64 %d<32>; .reg .pred %p<9>;\n\
-     ld.param.u64 %d1, [trips]; ld.param.u64 %d2, [in]; ld.param.u64 %d3, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;\n";
+     ld.param.u64 %d1, [trips]; ld.param.u64 %d2, [in]; ld.param.u64 %d3, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n";
 
 /// A kernel some of whose accesses are guessed to go to a row.
 struct Kernel {
