@@ -121,17 +121,32 @@ fn loops_unrolled_by_compilers_are_done_to_their_end() {
     }
 }
 
-/// Each thread makes as many trips as it is told, which are a distance apart, and then three more with a load and a store each.
-fn told(distance: u32, carried: bool) -> String {
+/// Each thread makes as many trips as it is told, which are a distance apart, and then three more with a load and a store each, to a state space: what is in shared memory then
+/// is copied to the output.
+fn told(space: &str, distance: u32, carried: bool) -> String {
     let addresses = "mul.wide.u32 %d4, %r5, 4; add.s64 %d5, %d2, %d4; add.s64 %d6, %d3, %d4;\n";
     let (once, each) = if carried { (addresses, "") } else { ("", addresses) };
+    let words = |label: &str, access: &str| {
+        format!(
+            "mov.u32 %r11, %r2;\n{label}: mul.wide.u32 %d8, %r11, 4; add.s64 %d9, %d3, %d8; {access} add.u32 %r11, %r11, 32; setp.lt.u32 %p6, %r11, 2048; @%p6 bra {label};\n\
+             bar.sync 0;\n"
+        )
+    };
+    let (begin, end) = if space == "shared" {
+        let clear = words("CLEAR", "st.shared.u32 [%d9], 0;");
+        let copy = words("COPY", "ld.shared.u32 %r12, [%d9]; add.s64 %d8, %d10, %d8; st.global.u32 [%d8], %r12;");
+        let tile = ".shared .align 4 .b32 tile[2048]; mov.u64 %d10, %d3; mov.u64 %d3, tile;\n";
+        (format!("{tile}{clear}"), format!("bar.sync 0;\n{copy}"))
+    } else {
+        (String::new(), String::new())
+    };
     format!(
-        "{HEAD}mul.wide.u32 %d7, %r2, 4; add.s64 %d7, %d1, %d7; ld.global.u32 %r9, [%d7]; mov.u32 %r5, %r2; setp.eq.u32 %p2, %r9, 0; @%p2 bra ON;\n\
+        "{HEAD}{begin}mul.wide.u32 %d7, %r2, 4; add.s64 %d7, %d1, %d7; ld.global.u32 %r9, [%d7]; mov.u32 %r5, %r2; setp.eq.u32 %p2, %r9, 0; @%p2 bra ON;\n\
          ONE: add.u32 %r5, %r5, {distance}; add.s32 %r9, %r9, -1; setp.ne.u32 %p3, %r9, 0; @%p3 bra ONE;\n\
          ON: mov.u32 %r10, 0;\n{once}\
-         L: {each}ld.global.u32 %r20, [%d5]; mad.lo.u32 %r20, %r20, 64, %r2; st.global.u32 [%d6], %r20;\n\
+         L: {each}ld.global.u32 %r20, [%d5]; mad.lo.u32 %r20, %r20, 64, %r2; st.{space}.u32 [%d6], %r20;\n\
          add.s64 %d5, %d5, 2048; add.s64 %d6, %d6, 2048; add.u32 %r5, %r5, 512; add.u32 %r10, %r10, 1; setp.lt.u32 %p5, %r10, 3; @%p5 bra L;\n\
-         ret;\n}}\n"
+         {end}ret;\n}}\n"
     )
 }
 
@@ -151,9 +166,12 @@ fn trips(lane: u32) -> [u32; 8] {
 
 #[test]
 fn lanes_go_where_their_trips_have_brought_them() {
-    for (distance, carried) in [(32, true), (32, false), (1, true), (1, false), (3, true)] {
+    let distances = [(32, true), (32, false), (1, true), (1, false), (3, true)];
+    let globals = distances.map(|(distance, carried)| ("global", distance, carried));
+    let all = globals.into_iter().chain([("shared", 32, true), ("shared", 3, false)]);
+    for (space, distance, carried) in all {
         for target in [Target::Host, Target::V3] {
-            let kernel = Kernel::new(target, &told(distance, carried), 32);
+            let kernel = Kernel::new(target, &told(space, distance, carried), 32);
             for case in 0..8 {
                 let device = Device::new();
                 let trips: Vec<u32> = (0..32).map(|lane| trips(lane)[case]).collect();
@@ -170,7 +188,11 @@ fn lanes_go_where_their_trips_have_brought_them() {
                         expected[at] = before[at] * 64 + lane as u32;
                     }
                 }
-                assert_eq!(device.words(o, 2048), expected, "case {case}, {distance} apart, {carried}, {target:?}");
+                assert_eq!(
+                    device.words(o, 2048),
+                    expected,
+                    "case {case}, {space}, {distance} apart, {carried}, {target:?}"
+                );
             }
         }
     }
@@ -180,19 +202,21 @@ fn lanes_go_where_their_trips_have_brought_them() {
 fn a_lane_that_is_elsewhere_is_refused_by_its_own_address() {
     for (target, carried) in [Target::Host, Target::V3].into_iter().flat_map(|target| [(target, true), (target, false)])
     {
-        let kernel = Kernel::new(target, &told(480, carried), 32);
-        // All lanes but one stay inside; that one goes beyond the end with the store of this trip.
-        for (size, last, trip) in [(512 * 2 + 32, 20, 2), (512 + 32, 3, 1)] {
+        let kernel = Kernel::new(target, &told("global", 480, carried), 32);
+        // All lanes but these stay inside; the first of these goes beyond the end with the store of this trip. Where they are the first or the last, they and the others make two rows.
+        for (size, gone, trip) in
+            [(512 * 2 + 32, 20..21, 2), (512 + 32, 3..4, 1), (512 * 2 + 32, 31..32, 2), (512 * 2 + 32, 0..7, 2)]
+        {
             let device = Device::new();
-            let trips: Vec<u32> = (0..32).map(|lane| u32::from(lane == last)).collect();
+            let trips: Vec<u32> = (0..32).map(|lane| u32::from(gone.contains(&lane))).collect();
             let (t, i, o) = (device.buffer(&trips), device.buffer(&[1; 4096]), device.buffer(&vec![0; size]));
             let params: [&[u8]; 4] = [&t.to_le_bytes(), &i.to_le_bytes(), &o.to_le_bytes(), &0u32.to_le_bytes()];
             kernel.run(&device, &params);
             let fault = device.engine.fault().expect("a fault");
             let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
-            let at = u64::from(last + 480 + 512 * trip) * 4;
+            let at = u64::from(gone.start + 480 + 512 * trip) * 4;
             assert_eq!((access.refusal, access.address), (Refusal::Unmapped, o + at), "{size} {carried} {target:?}");
-            assert_eq!(fault.thread, Some([last, 0, 0]));
+            assert_eq!(fault.thread, Some([gone.start, 0, 0]));
         }
     }
 }
