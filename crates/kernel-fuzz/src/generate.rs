@@ -1,13 +1,14 @@
 //! Kernels from seeds.
 //!
-//! What they compute does not depend on the order in which threads run: shared memory is written between barriers, to the thread's own place, and
-//! updates that meet are such whose order cannot be told. Barriers stand where all threads of the CTA come together, operations of warps where
+//! What they compute does not depend on the order in which threads run: shared memory is written between barriers, to the thread's own place, rows are
+//! stored as [`left_over`] says, and updates that meet are such whose order cannot be told. Barriers stand where all threads of the CTA come together, operations of warps where
 //! whole warps do. Floating-point numbers do not become integers but by conversion, as the bits of NaN are left open.
 
 use fastrand::Rng;
 
 use crate::compute;
 use crate::kernel::{Kernel, Kind, Statement};
+use crate::left_over;
 use crate::memory;
 use crate::warp;
 
@@ -36,6 +37,10 @@ pub(crate) struct Generator {
     pub(crate) rng: Rng,
     next: u32,
     pub(crate) cta: [u32; 3],
+    pub(crate) ctas: u32,
+    /// Bytes of the output, and of shared memory, that loops store rows to.
+    pub(crate) rows: u32,
+    pub(crate) shared: u32,
     /// Some threads may have ended.
     ended: bool,
     /// Warps are written for one another: what a lane reads of another one is there.
@@ -71,7 +76,17 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
     let cta = SHAPES[rng.usize(..SHAPES.len())];
     let grid = [rng.u32(1..4), rng.u32(1..3)];
     let full_warps = cta.iter().product::<u32>().is_multiple_of(32);
-    let mut generator = Generator { rng, next: 0, cta, ended: false, full_warps, has_locks: seed.is_multiple_of(3) };
+    let mut generator = Generator {
+        rng,
+        next: 0,
+        cta,
+        ctas: grid.iter().product(),
+        rows: 0,
+        shared: 0,
+        ended: false,
+        full_warps,
+        has_locks: seed.is_multiple_of(3),
+    };
     let count = generator.rng.u32(4..18);
     let place = Place { together: Together::Cta, depth: 0, function: false };
     let mut statements = generator.body(place, count);
@@ -84,7 +99,7 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
         let count = generator.rng.u32(1..8);
         statements.extend(generator.body(place, count));
     }
-    Kernel { seed, cta, grid, statements, count: generator.next }
+    Kernel { seed, cta, grid, statements, count: generator.next, rows: generator.rows }
 }
 
 impl Generator {
@@ -165,6 +180,10 @@ impl Generator {
                 let op = self.pick(&["add.s32", "mul.lo.u32", "xor.b32", "max.s32", "sub.s32", "shl.b32"]);
                 let by = if op == "shl.b32" { by.abs() } else { by };
                 self.lines(format!("{op} {to}, {from}, {by};"))
+            }
+            55..=58 if place.depth < 2 && !place.function => {
+                let text = left_over::unrolled(self, place.together);
+                self.lines(text)
             }
             _ => {
                 let mut text = compute::instruction(self, place.function);

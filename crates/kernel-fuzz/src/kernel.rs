@@ -6,8 +6,8 @@ use std::fmt::Write;
 /// Words of the output that a thread has.
 pub(crate) const WORDS: u32 = 16;
 
-/// Words of the first input, and numbers of the second.
-pub(crate) const INPUTS: [u32; 2] = [264, 64];
+/// Words of the first input, of which rows of loops are loaded, and numbers of the second.
+pub(crate) const INPUTS: [u32; 2] = [8192, 64];
 
 /// A statement, with its number in the kernel.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub(crate) struct Kernel {
     pub(crate) statements: Vec<Statement>,
     /// How many statements there are, in all bodies.
     pub(crate) count: u32,
+    /// Bytes that loops store rows to, in all CTAs.
+    pub(crate) rows: u32,
 }
 
 impl Kernel {
@@ -46,9 +48,14 @@ impl Kernel {
         self.cta.iter().product()
     }
 
-    /// Words of the output: those of the threads, and behind them the counters that all CTAs have in common.
+    /// Words of the output: those of the threads, behind them the counters that all CTAs have in common, and then rows.
     pub(crate) fn outputs(&self) -> u32 {
-        WORDS * self.threads() * self.grid.iter().product::<u32>() + COUNTERS
+        self.own() + COUNTERS + self.rows / 4
+    }
+
+    /// Those of the threads.
+    fn own(&self) -> u32 {
+        WORDS * self.threads() * self.grid.iter().product::<u32>()
     }
 
     /// The text without some of the statements.
@@ -63,7 +70,7 @@ impl Kernel {
         let _ = write!(
             text,
             ".visible .entry test(.param .u64 a, .param .u64 b, .param .u64 d)\n{{\n\
-             .reg .b32 %r<16>, %u<8>, %s<24>, %k<{count}>;\n.reg .b64 %d<8>, %t<24>;\n.reg .b16 %h<8>, %n<8>;\n\
+             .reg .b32 %r<16>, %u<8>, %s<28>, %k<{count}>;\n.reg .b64 %d<8>, %t<24>;\n.reg .b16 %h<8>, %n<8>;\n\
              .reg .f32 %f<10>;\n.reg .f64 %g<8>;\n.reg .pred %p<8>, %z<4>, %q<{count}>;\n\
              .shared .align 16 .b32 tile[{tile}];\n.shared .align 16 .b32 own[{own}];\n.shared .align 4 .b32 counter[8];\n.shared .align 8 .b32 locked[2];\n\
              .local .align 16 .b32 mine[8];\n.local .align 16 .b32 floats[8];\n\
@@ -77,7 +84,7 @@ impl Kernel {
             tile = threads.next_power_of_two(),
             own = 4 * threads,
             slot = 4 * WORDS,
-            all = 4 * (self.outputs() - COUNTERS),
+            all = 4 * self.own(),
         );
         text += PROLOGUE;
         text += &code;

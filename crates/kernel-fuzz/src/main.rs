@@ -7,6 +7,7 @@
 mod compute;
 mod generate;
 mod kernel;
+mod left_over;
 mod memory;
 mod run;
 mod shrink;
