@@ -387,6 +387,15 @@ fn of_near<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4])
     v.add_exact_product(lost, float(v, 1.0 + 1.0 / 4096.0), sum)
 }
 
+/// Bits where a mean of halves is not 0 and smaller than they are normal: it has fewer bits than [`of_halves`] leaves it.
+#[inline(always)]
+fn below_normal_halves<V: SamplingVectors>(v: V, means: V::Words) -> V::Words {
+    const NORMAL: u32 = 1f32.to_bits() - (14 << F32_FRACTION);
+    // Before 0 comes the largest number.
+    let one_less = v.shr::<1>(v.sub(v.shl::<1>(means), v.splat(1)));
+    v.if_greater(v.splat(NORMAL - 1), one_less, v.splat(1), v.splat(0))
+}
+
 /// Sums of any floats, with their weights. A call: beside the code of the others it would take registers from them.
 #[inline(never)]
 fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], parts: &[[u32; 16]; 4]) -> [u32; 16] {
@@ -396,11 +405,14 @@ fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], pa
             let vectors = four!(terms, term => v.load(term));
             if are_plain(v, vectors) {
                 let weights = Weights(four!(parts, part => v.load(part)));
-                return v.store(match numbers {
-                    Numbers::Half => of_halves(v, &weights, vectors),
+                if numbers != Numbers::Half {
                     // Products of 24 bits and 9, whose sum has six more: exact.
-                    _ => v.exact_sums::<{ F64_FRACTION - F32_FRACTION }>(vectors, &weights.0),
-                });
+                    return v.store(v.exact_sums::<{ F64_FRACTION - F32_FRACTION }>(vectors, &weights.0));
+                }
+                let means = of_halves(v, &weights, vectors);
+                if !v.any(below_normal_halves(v, means)) {
+                    return v.store(means);
+                }
             }
             let mut out = [0; 16];
             for (lane, out) in out.iter_mut().enumerate() {
@@ -431,20 +443,23 @@ fn both<V: SamplingVectors>(v: V, half: u32) -> V::Words {
     v.splat(half << 16 | half)
 }
 
-/// [`not_plainly_near`] of the halves in words, by [`HALF_SIGNS`]: nor is one a denormal.
+/// [`not_plainly_near`] of the halves in words, by [`HALF_SIGNS`]: nor is one a denormal, or so small beside 0 that a mean may be one.
 #[inline(always)]
 fn halves_not_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::Words {
     const F16_FRACTION: u32 = F32_FRACTION - SHORT;
     let one = both(v, 1);
     let most = v.most_halves(v.most_halves(a, b), v.most_halves(c, d));
     // Before 0 comes the largest number.
-    let least = v.least_halves(
-        v.least_halves(v.sub_halves(a, one), v.sub_halves(b, one)),
-        v.least_halves(v.sub_halves(c, one), v.sub_halves(d, one)),
-    );
+    let [a, b] = [v.sub_halves(a, one), v.sub_halves(b, one)];
+    let [c, d] = [v.sub_halves(c, one), v.sub_halves(d, one)];
+    let zero = v.or(v.or(a, b), v.or(c, d));
+    let least = v.least_halves(v.least_halves(a, b), v.least_halves(c, d));
     let least = v.least_halves(least, both(v, (0x1e - KEPT) << F16_FRACTION));
     let near = v.sub_halves(both(v, KEPT << F16_FRACTION), v.sub_halves(most, least));
     let large = v.sub_halves(least, both(v, (1 << F16_FRACTION) - 1));
+    // The least weight is 1 / UNIT.
+    let large_beside_zero = v.sub_halves(least, both(v, ((1 + WEIGHT_BITS) << F16_FRACTION) - 1));
+    let large = v.or(large, v.and(zero, large_beside_zero));
     v.or(v.or(near, large), most)
 }
 

@@ -51,9 +51,7 @@ pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
     let fours = || texels.as_chunks().0.iter().zip(weights.as_chunks().0);
     match numbers {
         Numbers::Float => of_float::<0>(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<0>(texels, weights))),
-        Numbers::Half => {
-            of_float::<SHORT>(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<SHORT>(texels, weights)))
-        }
+        Numbers::Half => of_half(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<SHORT>(texels, weights))),
         Numbers::Srgb => of_float::<SHORT>(fours().map(|(texels, weights)| colours(texels, weights)).sum()),
         Numbers::Whole { bits, signed } => {
             mean(bits, fours().map(|(texels, weights)| wide(signed, texels, weights)).sum())
@@ -67,7 +65,7 @@ pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
 pub(super) fn blend_square(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 4]) -> u32 {
     match numbers {
         Numbers::Float => of_float::<0>(four::<0>(texels, weights)),
-        Numbers::Half => of_float::<SHORT>(four::<SHORT>(texels, weights)),
+        Numbers::Half => of_half(four::<SHORT>(texels, weights)),
         Numbers::Srgb => of_float::<SHORT>(colours(texels, weights)),
         Numbers::Whole { bits, signed } => mean(bits, wide(signed, texels, weights)),
         _ => of_whole(numbers, whole(numbers, texels, weights)),
@@ -128,9 +126,23 @@ fn of_float<const SHORT: u32>(sum: f64) -> u32 {
     rounded(sum / f64::from(UNIT), F64_FRACTION - F32_FRACTION + SHORT)
 }
 
+/// The result of a sum of halves in 256ths. Below the smallest normal half it is a whole number of the smallest half of all, unlike one of colours.
+#[inline(always)]
+fn of_half(sum: f64) -> u32 {
+    let units = sum.abs() / f64::from(UNIT) * f64::from(1 << SMALLEST_HALF);
+    if units < f64::from(1 << F16_FRACTION) {
+        let whole = (units + 0.5) as u32 as f32 / (1 << SMALLEST_HALF) as f32;
+        return whole.copysign(sum as f32).to_bits();
+    }
+    of_float::<SHORT>(sum)
+}
+
 pub(super) const F32_FRACTION: u32 = 23;
 const F16_FRACTION: u32 = 10;
 pub(super) const F64_FRACTION: u32 = 52;
+
+/// The smallest half, a denormal, is this power of 2 below 1.
+const SMALLEST_HALF: u32 = 24;
 
 /// Bits of a fraction of an `.f32` that one of `.f16` lacks.
 pub(super) const SHORT: u32 = F32_FRACTION - F16_FRACTION;
