@@ -190,7 +190,12 @@ impl Streams {
         if first.stream == then.stream {
             return first.number <= then.number;
         }
-        self.known_at(then).get(&first.stream).is_some_and(|&known| known >= first.number)
+        let knows = |reached: &Reached| reached.get(&first.stream).is_some_and(|&known| known >= first.number);
+        let reached = self.reached(then);
+        // As in `known_at`, of which all but one stream would be found for nothing.
+        knows(&reached)
+            || self.late
+                && reached.iter().any(|(&stream, &number)| knows(&self.reached(StreamPlace { stream, number })))
     }
 
     /// The CTAs of grids, of those that have started, that do not come before a place.
