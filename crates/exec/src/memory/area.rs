@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use warploom_numerics::matrix::Vectors;
 
-use super::gather::Gather;
+use super::gather::Gathers;
 use super::near::{BLOCK, Blocks, Room, apart, together};
 
 /// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
@@ -71,13 +71,12 @@ impl Readable<'_> {
 
     /// Loads `N` words (1, 2 or 4) for each lane of a block, from each of `P` places in each of `R` rows: so many bytes behind the start. What lies near in a row
     /// is loaded together, and no lane is looked at on its own. None, with nothing loaded, where a lane's words are not in the area or not aligned to all of them or 8
-    /// bytes. `how` is of the same processor as `v`.
+    /// bytes.
     #[inline(always)]
-    pub fn gather<V: Vectors, const N: usize, const P: usize, const R: usize>(
+    pub fn gather<V: Gathers, const N: usize, const P: usize, const R: usize>(
         self,
         v: V,
         places: &[[V::Words; P]; R],
-        how: Gather,
     ) -> Option<[[[V::Words; N]; P]; R]> {
         let Readable { start, bytes, .. } = self;
         if start & unaligned_bits(4 * N) != 0 {
@@ -90,12 +89,12 @@ impl Readable<'_> {
                 $(if $row < R {
                     let offsets = &places[$row];
                     let mut words = [[[0; BLOCK]; N]; P];
-                    if !self.together(v, how, offsets, &mut words) {
+                    if !self.together(v, offsets, &mut words) {
                         if !are_in(v, bytes, 4 * N as u32, offsets) {
                             return None;
                         }
                         // SAFETY: each lane's words are in the area, which may be read, and aligned.
-                        unsafe { apart(how, start, &stored(v, offsets), &mut words) };
+                        unsafe { apart(v.gather(), start, &stored(v, offsets), &mut words) };
                     }
                     for (out, words) in out[$row].as_flattened_mut().iter_mut().zip(words.as_flattened()) {
                         *out = v.load(words);
@@ -110,10 +109,9 @@ impl Readable<'_> {
 
     /// Of [`Readable::gather`], what lies near in one row. False where that is not so.
     #[inline(always)]
-    fn together<V: Vectors, const N: usize, const P: usize>(
+    fn together<V: Gathers, const N: usize, const P: usize>(
         self,
         v: V,
-        how: Gather,
         offsets: &[V::Words; P],
         words: &mut [[[u32; BLOCK]; N]; P],
     ) -> bool {
@@ -131,7 +129,7 @@ impl Readable<'_> {
         );
         let area = (self.start, self.bytes);
         // SAFETY: all of the area may be read, and the start is aligned.
-        match unsafe { together::<4, N, P, 1, 1>(how, area, [[0]], &[stored(v, &numbers)], &mut room) } {
+        match unsafe { together::<4, N, P, 1, 1>(v.gather(), area, [[0]], &[stored(v, &numbers)], &mut room) } {
             Some([[near]]) => {
                 *words = *near;
                 true
@@ -142,11 +140,11 @@ impl Readable<'_> {
 
     /// Loads elements of `R` rows for all lanes of each of `B` blocks: `N` words, or one of whose bytes the low `WIDTH` (1 or 2) are in memory, below zeros. Rows begin `rows`
     /// bytes behind the start, and `numbers` are those of the elements in a row. None where elements do not lie near to each other in their row or not in the area, or rows are
-    /// not aligned to all of an element, or 8 bytes. `how` is of the same processor as `v`.
+    /// not aligned to all of an element, or 8 bytes.
     #[inline(always)]
     pub fn near_in_rows<
         'r,
-        V: Vectors,
+        V: Gathers,
         const WIDTH: usize,
         const N: usize,
         const P: usize,
@@ -157,7 +155,6 @@ impl Readable<'_> {
         v: V,
         rows: [[u32; R]; B],
         numbers: &[[V::Words; P]; B],
-        how: Gather,
         room: &'r mut Room<N, P, R, B>,
     ) -> Option<&'r Blocks<N, P, R, B>> {
         let mut starts = self.start;
@@ -172,7 +169,7 @@ impl Readable<'_> {
             return None;
         }
         // SAFETY: all of the area may be read, and rows are aligned.
-        unsafe { together::<WIDTH, N, P, R, B>(how, (self.start, self.bytes), rows, &all, room) }
+        unsafe { together::<WIDTH, N, P, R, B>(v.gather(), (self.start, self.bytes), rows, &all, room) }
     }
 }
 

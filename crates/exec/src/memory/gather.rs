@@ -1,5 +1,7 @@
 //! What the lanes of a warp load from addresses that have no pattern, once these have been checked.
 
+use warploom_numerics::matrix::{Arrays, Vectors};
+
 use super::lanes::{LANES, lanes};
 use super::scalar::Raw;
 
@@ -16,6 +18,35 @@ pub enum Gather {
     /// With one load for each, and neighbours' bytes together with what AVX2 has to take them apart.
     #[cfg(target_arch = "x86_64")]
     Avx2(pulp::x86::V3),
+}
+
+/// Vectors that say how their processor loads. A value beside them would be one of three to a compiler, which then has to compile all that the others do as well.
+pub trait Gathers: Vectors {
+    /// How it loads.
+    fn gather(self) -> Gather;
+}
+
+impl Gathers for Arrays {
+    #[inline(always)]
+    fn gather(self) -> Gather {
+        Gather::OneByOne
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Gathers for pulp::x86::V3 {
+    #[inline(always)]
+    fn gather(self) -> Gather {
+        Gather::Avx2(self)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Gathers for pulp::x86::V4 {
+    #[inline(always)]
+    fn gather(self) -> Gather {
+        Gather::Avx512(self)
+    }
 }
 
 /// Loads for the lanes of `mask` from the addresses in `bases` with `offset` added; other lanes of `out` keep what they hold.

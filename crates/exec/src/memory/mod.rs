@@ -59,7 +59,7 @@ pub use checked::{Run, RunMut};
 pub use external::ExternalMemory;
 pub(crate) use external::secure;
 pub use file_chunks::FilePlace;
-pub use gather::Gather;
+pub use gather::{Gather, Gathers};
 pub use kept::Kept;
 pub use lanes::{Lanes, Spread, spread};
 pub use machine::{MachineExtent, find_extent};

@@ -1,6 +1,6 @@
 //! Texels of a plane for a warp at once. What it computes is `numerics`' as in `sampling`; what is decided once for the texture is not asked for each warp.
 
-use warploom_exec::memory::{Area, BLOCK, Blocks, Gather, Readable, Room, View};
+use warploom_exec::memory::{Area, BLOCK, Blocks, Gather, Gathers, Readable, Room, View};
 use warploom_exec::texture::Channel;
 use warploom_numerics::matrix::Arrays;
 use warploom_numerics::texture::block::{Between, Weights, are_near, blend};
@@ -133,9 +133,9 @@ fn sample<F: Filter, const WIDTH: usize, const N: usize>(
     let fetch = &mut fetch;
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(token) => plane.sample::<_, F, WIDTH, N>(token, Gather::Avx512(token), memory, fetch),
+        Isa::Avx512(token) => avx512::sample::<F, WIDTH, N>(plane, token, memory, fetch),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(token) => plane.sample::<_, F, WIDTH, N>(token, Gather::Avx2(token), memory, fetch),
+        Isa::Avx2(token) => avx2::sample::<F, WIDTH, N>(plane, token, memory, fetch),
         Isa::Baseline => baseline::<F::Baseline, WIDTH, N>(plane, memory, fetch),
     }
 }
@@ -147,8 +147,38 @@ fn baseline<F: Filter, const WIDTH: usize, const N: usize>(
     memory: Readable<'_>,
     fetch: &mut Fetch<'_>,
 ) -> Option<()> {
-    plane.sample::<_, F, WIDTH, N>(Arrays, Gather::OneByOne, memory, fetch)
+    plane.sample::<_, F, WIDTH, N>(Arrays, memory, fetch)
 }
+
+/// What [`sample`] calls for one kind of processors, in a module of its own: these functions are much of what the crate compiles to, and all of a module is compiled as one.
+macro_rules! processors {
+    ($($module:ident: $token:ty;)+) => {
+        $(#[cfg(target_arch = "x86_64")]
+        mod $module {
+            use super::{Fetch, Filter, Plane, Readable};
+
+            #[inline(never)]
+            pub(super) fn sample<F: Filter, const WIDTH: usize, const N: usize>(
+                plane: &Plane,
+                token: $token,
+                memory: Readable<'_>,
+                fetch: &mut Fetch<'_>,
+            ) -> Option<()> {
+                plane.sample::<_, F, WIDTH, N>(token, memory, fetch)
+            }
+        })+
+    };
+}
+
+processors!(
+    avx512: pulp::x86::V4;
+    avx2: pulp::x86::V3;
+);
+
+/// What planes are sampled with.
+trait Sampling: SamplingVectors + Gathers {}
+
+impl<V: SamplingVectors + Gathers> Sampling for V {}
 
 /// Where all lanes that are looked at lie along the second dimension: threads that follow each other mostly read along rows.
 #[derive(Clone, Copy)]
@@ -164,10 +194,9 @@ struct Line<W> {
 impl Plane {
     /// [`Sample`] with these vectors.
     #[inline(always)]
-    fn sample<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize>(
+    fn sample<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        how: Gather,
         memory: Readable<'_>,
         fetch: &mut Fetch<'_>,
     ) -> Option<()> {
@@ -188,10 +217,10 @@ impl Plane {
                 let mut line = F::LINEAR.then(|| self.line(v, y[0]));
                 if let Some(line) = line
                     && *lanes > BLOCK
-                    && !matches!(how, Gather::OneByOne)
+                    && !matches!(v.gather(), Gather::OneByOne)
                 {
                     let out = [&mut *a, &mut *b, &mut *c, &mut *d];
-                    if self.along_lines::<V, F, WIDTH, N>(v, how, memory, line, [x, y], out) {
+                    if self.along_lines::<V, F, WIDTH, N>(v, memory, line, [x, y], out) {
                         return Some(());
                     }
                 }
@@ -199,8 +228,8 @@ impl Plane {
                 for ((x, y), (((a, b), c), d)) in x.into_iter().zip(y).zip(out).take(lanes.div_ceil(BLOCK)) {
                     let out = [a, b, c, d].map(std::array::from_mut);
                     match &mut line {
-                        Some(line) => self.interpolated::<V, F, WIDTH, N>(v, how, memory, line, [x, y], out)?,
-                        None => self.nearest::<V, WIDTH, N>(v, how, memory, [x, y], out)?,
+                        Some(line) => self.interpolated::<V, F, WIDTH, N>(v, memory, line, [x, y], out)?,
+                        None => self.nearest::<V, WIDTH, N>(v, memory, [x, y], out)?,
                     }
                 }
                 Some(())
@@ -210,7 +239,7 @@ impl Plane {
 
     /// Of all lanes with the first one's coordinate.
     #[inline(always)]
-    fn line<V: SamplingVectors>(&self, v: V, y: V::Words) -> Line<V::Words> {
+    fn line<V: Sampling>(&self, v: V, y: V::Words) -> Line<V::Words> {
         let at = v.splat(v.first(y));
         let Between { pair: [upper, lower], weight } = self.rulers[1].between(v, at);
         Line { at, rows: [v.first(upper) * self.pitch, v.first(lower) * self.pitch], weight }
@@ -219,10 +248,9 @@ impl Plane {
     /// Interpolates for a warp at once, where the lanes of each block lie along a line and near to each other: what is found for one block does not wait for the other. `line` is that
     /// of the first lane. False where they do not; what is written then means nothing.
     #[inline(always)]
-    fn along_lines<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize>(
+    fn along_lines<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        how: Gather,
         memory: Readable<'_>,
         line: Line<V::Words>,
         [[x, next_x], [y, next_y]]: [[V::Words; BLOCKS]; 2],
@@ -237,7 +265,7 @@ impl Plane {
         let pairs = [own.pair, next_own.pair];
         let rows = [line.rows, next.rows];
         let mut room = Room::default();
-        let Some(corners) = memory.near_in_rows::<V, WIDTH, N, 2, 2, BLOCKS>(v, rows, &pairs, how, &mut room) else {
+        let Some(corners) = memory.near_in_rows::<V, WIDTH, N, 2, 2, BLOCKS>(v, rows, &pairs, &mut room) else {
             return false;
         };
         let weights = [Weights::new(v, own.weight, line.weight), Weights::new(v, next_own.weight, next.weight)];
@@ -247,10 +275,9 @@ impl Plane {
 
     /// Interpolates between the four texels around each lane's place. `line` is that of some lanes before, and then of these.
     #[inline(always)]
-    fn interpolated<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize>(
+    fn interpolated<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        how: Gather,
         memory: Readable<'_>,
         line: &mut Line<V::Words>,
         [x, y]: [V::Words; 2],
@@ -264,20 +291,16 @@ impl Plane {
         let near = if v.any(v.xor(y, line.at)) {
             None
         } else {
-            memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], how, &mut room)
+            memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], &mut room)
         };
-        let mut apart;
+        let mut anywhere;
         let (corners, weight) = match near {
             Some(corners) => (corners, line.weight),
             None => {
                 let lines = self.rulers[1].between(v, y);
-                let loaded = self.load::<V, WIDTH, N, 2, 2>(v, how, memory, self.corners(v, &columns, &lines))?;
-                apart = [[[[[0; BLOCK]; N]; 2]; 2]];
-                let to = apart.as_flattened_mut().as_flattened_mut().as_flattened_mut();
-                for (corner, loaded) in to.iter_mut().zip(loaded.as_flattened().as_flattened()) {
-                    *corner = v.store(*loaded);
-                }
-                (&apart, lines.weight)
+                anywhere = [[[[[0; BLOCK]; N]; 2]; 2]];
+                self.anywhere::<V, WIDTH, N>(v, memory, [&columns.pair, &lines.pair], &mut anywhere)?;
+                (&anywhere, lines.weight)
             }
         };
         self.blended::<V, F, WIDTH, N, 1>(v, &[Weights::new(v, columns.weight, weight)], corners, out);
@@ -286,7 +309,7 @@ impl Plane {
 
     /// Makes results of the texels around each lane's place: of each block, by row. Floats are read alike in all channels.
     #[inline(always)]
-    fn blended<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize, const B: usize>(
+    fn blended<V: Sampling, F: Filter, const WIDTH: usize, const N: usize, const B: usize>(
         &self,
         v: V,
         weights: &[Weights<V>; B],
@@ -330,17 +353,16 @@ impl Plane {
 
     /// Reads the texel that each lane's place lies in.
     #[inline(always)]
-    fn nearest<V: SamplingVectors, const WIDTH: usize, const N: usize>(
+    fn nearest<V: Sampling, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        how: Gather,
         memory: Readable<'_>,
         [x, y]: [V::Words; 2],
         out: [&mut [[u32; BLOCK]; 1]; 4],
     ) -> Option<()> {
         let (column, line) = (self.rulers[0].nearest(v, x), self.rulers[1].nearest(v, y));
         let place = v.add(self.across(v, column), self.down(v, line));
-        let [[words]] = self.load::<V, WIDTH, N, 1, 1>(v, how, memory, [[place]])?;
+        let [[words]] = self.load::<V, WIDTH, N, 1, 1>(v, memory, [[place]])?;
         for (channel, [out]) in out.into_iter().enumerate() {
             if channel >= self.channels {
                 *out = [0; BLOCK];
@@ -353,49 +375,60 @@ impl Plane {
         Some(())
     }
 
-    /// The places of the four texels around each lane's, by row.
-    #[inline(always)]
-    fn corners<V: SamplingVectors>(
+    /// Reads the four texels around each lane's place, by row, wherever they lie. A call, as it is the same for all kinds of numbers.
+    #[inline(never)]
+    fn anywhere<V: Sampling, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        columns: &Between<V::Words>,
-        lines: &Between<V::Words>,
-    ) -> [[V::Words; 2]; 2] {
-        let [left, right] = [self.across(v, columns.pair[0]), self.across(v, columns.pair[1])];
-        let [upper, lower] = [self.down(v, lines.pair[0]), self.down(v, lines.pair[1])];
-        [[v.add(left, upper), v.add(right, upper)], [v.add(left, lower), v.add(right, lower)]]
+        memory: Readable<'_>,
+        [columns, lines]: [&[V::Words; 2]; 2],
+        [corners]: &mut Blocks<N, 2, 2, 1>,
+    ) -> Option<()> {
+        v.run(
+            #[inline(always)]
+            || {
+                let [left, right] = [self.across(v, columns[0]), self.across(v, columns[1])];
+                let [upper, lower] = [self.down(v, lines[0]), self.down(v, lines[1])];
+                let places = [[v.add(left, upper), v.add(right, upper)], [v.add(left, lower), v.add(right, lower)]];
+                let loaded = self.load::<V, WIDTH, N, 2, 2>(v, memory, places)?;
+                let to = corners.as_flattened_mut().as_flattened_mut();
+                for (corner, loaded) in to.iter_mut().zip(loaded.as_flattened().as_flattened()) {
+                    *corner = v.store(*loaded);
+                }
+                Some(())
+            },
+        )
     }
 
     /// Bytes from the beginning of a row to a texel of it.
     #[inline(always)]
-    fn across<V: SamplingVectors>(&self, v: V, column: V::Words) -> V::Words {
+    fn across<V: Sampling>(&self, v: V, column: V::Words) -> V::Words {
         v.shl_by(column, self.texel_bits)
     }
 
     /// Bytes from the first texel to a row.
     #[inline(always)]
-    fn down<V: SamplingVectors>(&self, v: V, line: V::Words) -> V::Words {
+    fn down<V: Sampling>(&self, v: V, line: V::Words) -> V::Words {
         v.mul_words(line, v.splat(self.pitch))
     }
 
     /// The words of texels at these places. Of a texel of less than a word, it is in the low bits.
     #[inline(always)]
-    fn load<V: SamplingVectors, const WIDTH: usize, const N: usize, const P: usize, const R: usize>(
+    fn load<V: Sampling, const WIDTH: usize, const N: usize, const P: usize, const R: usize>(
         &self,
         v: V,
-        how: Gather,
         memory: Readable<'_>,
         places: [[V::Words; P]; R],
     ) -> Option<[[[V::Words; N]; P]; R]> {
         if WIDTH == WORD as usize {
-            return memory.gather(v, &places, how);
+            return memory.gather(v, &places);
         }
         let within = v.splat(WORD - 1);
         let mut whole = places;
         for offsets in whole.as_flattened_mut() {
             *offsets = v.sub(*offsets, v.and(*offsets, within));
         }
-        let mut words = memory.gather::<V, N, P, R>(v, &whole, how)?;
+        let mut words = memory.gather::<V, N, P, R>(v, &whole)?;
         for (words, offsets) in words.as_flattened_mut().iter_mut().zip(places.as_flattened()) {
             words[0] = v.shr_each(words[0], v.shl::<3>(v.and(*offsets, within)));
         }
