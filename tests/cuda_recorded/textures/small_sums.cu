@@ -1,21 +1,8 @@
 // Means of halves and of colours that come out smaller than the smallest normal half.
-#include "sweep.h"
+#include "sample.h"
 #include <cuda_fp16.h>
 
 enum { COUNT = 8192, SIZE = 32, DEPTH = 4 };
-
-__global__ void line(cudaTextureObject_t texture, const float4 *at, uint4 *seen, int count) {
-    THREAD(count);
-    seen[thread] = words_of(tex1D<float4>(texture, at[thread].x));
-}
-__global__ void plane(cudaTextureObject_t texture, const float4 *at, uint4 *seen, int count) {
-    THREAD(count);
-    seen[thread] = words_of(tex2D<float4>(texture, at[thread].x, at[thread].y));
-}
-__global__ void box(cudaTextureObject_t texture, const float4 *at, uint4 *seen, int count) {
-    THREAD(count);
-    seen[thread] = words_of(tex3D<float4>(texture, at[thread].x, at[thread].y, at[thread].z));
-}
 
 int main() {
     static float4 places[COUNT];
