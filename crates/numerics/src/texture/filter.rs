@@ -46,7 +46,8 @@ pub fn square_weights(weight: u32, x: u32, y: u32) -> [u32; 4] {
 /// integer.
 ///
 /// Sums of floats over two slices or levels are not always the hardware's last bit: of random floats, one sum in 15000 that lies between two
-/// results is rounded to the other one, and of sRGB over two slices one in 8000. All other sums are the hardware's.
+/// results is rounded to the other one, and of sRGB over two slices one in 8000; and halves that are -0 have the mean 0 where a negative one beside them has no weight. All other sums
+/// are the hardware's.
 pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
     let fours = || texels.as_chunks().0.iter().zip(weights.as_chunks().0);
     match numbers {
