@@ -167,15 +167,12 @@ impl Streams {
         self.late = true;
     }
 
-    /// What comes before a place, as far as it is known by now.
-    fn known_at(&self, place: StreamPlace) -> Reached {
-        let mut known = self.reached(place);
-        if self.late {
-            for (&stream, &number) in &*Arc::clone(&known) {
-                join(&mut known, &self.reached(StreamPlace { stream, number }));
-            }
-        }
-        known
+    /// What comes before a place, as far as it is known by now: all of these together.
+    fn known_at(&self, place: StreamPlace) -> impl Iterator<Item = Reached> {
+        let own = self.reached(place);
+        let place = |(&stream, &number)| StreamPlace { stream, number };
+        let others: Vec<StreamPlace> = if self.late { own.iter().map(place).collect() } else { Vec::new() };
+        std::iter::once(own).chain(others.into_iter().map(|other| self.reached(other)))
     }
 
     /// What came before a place when it was put into its stream, and what that has learned since.
@@ -190,17 +187,15 @@ impl Streams {
         if first.stream == then.stream {
             return first.number <= then.number;
         }
-        let knows = |reached: &Reached| reached.get(&first.stream).is_some_and(|&known| known >= first.number);
-        let reached = self.reached(then);
-        // As in `known_at`, of which all but one stream would be found for nothing.
-        knows(&reached)
-            || self.late
-                && reached.iter().any(|(&stream, &number)| knows(&self.reached(StreamPlace { stream, number })))
+        let knows = |reached: Reached| reached.get(&first.stream).is_some_and(|&known| known >= first.number);
+        self.known_at(then).any(knows)
     }
 
     /// The CTAs of grids, of those that have started, that do not come before a place.
     pub(super) fn beside(&self, place: StreamPlace) -> Vec<Range<u32>> {
-        let known = self.known_at(place);
+        let mut all = self.known_at(place);
+        let mut known = all.next().unwrap_or_default();
+        all.for_each(|reached| join(&mut known, &reached));
         let mut concurrent = Vec::new();
         for (&number, stream) in self.streams.iter().filter(|&(&number, _)| number != place.stream) {
             let over = known.get(&number).copied().unwrap_or(0);
