@@ -82,8 +82,6 @@ pub struct Driver {
     pub(crate) hints: AllHints,
     pub(crate) physical: HandleTable<PhysicalMemory>,
     pub(crate) mappings: Mappings,
-    /// The address of a tile of zeros, once there is one.
-    pub(crate) zeros: OnceLock<u64>,
     pub(crate) listeners: HandleTable<Listener>,
     pub(crate) imported: HandleTable<ImportedMemory>,
     pub(crate) semaphores: HandleTable<ImportedSemaphore>,
@@ -195,7 +193,6 @@ impl Driver {
             hints: AllHints::default(),
             physical: HandleTable::new(Kind::PhysicalMemory),
             mappings: Mappings::default(),
-            zeros: OnceLock::new(),
             listeners: HandleTable::new(Kind::Listener),
             imported: HandleTable::new(Kind::ExternalMemory),
             semaphores: HandleTable::new(Kind::ExternalSemaphore),

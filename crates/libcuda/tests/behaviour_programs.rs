@@ -185,6 +185,11 @@ fn ptx_for_a_newer_device_comes_with_a_hint() {
 }
 
 #[test]
+fn sparse_arrays_without_memory_are_zeros_and_cost_nothing() {
+    assert_eq!(run("sparse_arrays.c", |_| {}), "done\n");
+}
+
+#[test]
 fn rows_of_a_tensor_are_gathered_and_scattered() {
     let program = program::build("behaviour/tensor_rows.c", "", &[]);
     let (printed, report) = program.run_and_report(|command| _ = command.env("WARPLOOM_DEVICE", "sm_100"));

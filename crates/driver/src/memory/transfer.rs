@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use warploom_exec::copy;
 use warploom_exec::fault::AccessKind;
-use warploom_exec::memory::{AllocSpec, CallersMemory, Memory, MemoryKind};
+use warploom_exec::memory::{AllocSpec, CallersMemory, HostRange, Memory, MemoryKind};
 use warploom_exec::observe::StreamPlace;
 use warploom_exec::stream::{Stream, Weight};
-use warploom_exec::texture::{MappedTexels, Place, TILE_BYTES};
+use warploom_exec::texture::{MappedTexels, Place};
 
 use super::told::Teller;
 use crate::array::{Array, Storage};
@@ -114,8 +114,6 @@ struct MappedRows {
     element: u64,
     /// Bytes, rows and slices before the first.
     origin: [u64; 3],
-    /// Address of as many zeros as a tile has bytes.
-    zeros: u64,
 }
 
 /// Why a copy cannot go on.
@@ -153,10 +151,6 @@ impl Rows {
             copy::Side::Device(address) => copy::Side::Device(address + offset),
             copy::Side::Host(range) => copy::Side::Host(range.part(offset, len).ok_or(Lost::Host)?),
         }))
-    }
-
-    fn zeros(&self) -> u64 {
-        self.mapped.as_ref().map_or(0, |mapped| mapped.zeros)
     }
 }
 
@@ -280,7 +274,7 @@ impl Checked {
                     match piece() {
                         Ok((None, _)) => {}
                         Ok((Some(to), from)) => {
-                            return Some(Ok((to, from.unwrap_or(copy::Side::Device(src.zeros())), len)));
+                            return Some(Ok((to, from.unwrap_or(copy::Side::Host(HostRange::zeros())), len)));
                         }
                         Err(lost) => return Some(Err(lost)),
                     }
@@ -518,29 +512,10 @@ impl Driver {
         let (start, mapped) = match array.storage() {
             Storage::At(address) => (address + z * slice + y * pitch + x, None),
             Storage::Mapped(texels) => {
-                let (texels, zeros) = (Arc::clone(texels), self.zeros()?);
-                (0, Some(Arc::new(MappedRows { texels, element, origin: side.origin, zeros })))
+                (0, Some(Arc::new(MappedRows { texels: Arc::clone(texels), element, origin: side.origin })))
             }
         };
         Ok(Rows { base: copy::Side::Device(start), pitch, slice, mapped, pageable: false })
-    }
-
-    /// The address of as many zeros as a tile has bytes: what is read from tiles without memory.
-    fn zeros(&self) -> DriverResult<u64> {
-        if let Some(&zeros) = self.zeros.get() {
-            return Ok(zeros);
-        }
-        let kind = MemoryKind::Internal;
-        let spec = AllocSpec { size: TILE_BYTES, kind, device: 0, owner: 0, tag: 0, origin: "tiles without memory" };
-        let out_of_memory = |_| DriverError::new(ErrorCode::OutOfMemory, "no memory for a tile of zeros");
-        let zeros = self.memory().alloc(spec).map_err(out_of_memory)?.base;
-        let lost = |fault| DriverError::new(ErrorCode::Unknown, format!("a tile of zeros: {fault}"));
-        self.memory().fill(zeros, copy::FillWidth::One, 0, TILE_BYTES).map_err(lost)?;
-        if self.zeros.set(zeros).is_err() {
-            // Another thread was faster.
-            let _ = self.memory().free(zeros);
-        }
-        Ok(self.zeros.get().copied().unwrap_or(zeros))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use super::table::Extent;
+use crate::texture::TILE_BYTES;
 
 /// A range of host memory that its owner has promised to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,13 @@ impl HostRange {
     /// as a C program's threads may.
     pub unsafe fn new(address: u64, len: u64) -> HostRange {
         HostRange { address, len }
+    }
+
+    /// What is read where a tile of an array has no memory: as many zeros as it has bytes.
+    pub fn zeros() -> HostRange {
+        // As nothing writes them, they take pages of nobody: constants would lie in the library's file.
+        static ZEROS: [AtomicU64; TILE_BYTES as usize / 8] = [const { AtomicU64::new(0) }; TILE_BYTES as usize / 8];
+        HostRange { address: (&raw const ZEROS).expose_provenance() as u64, len: TILE_BYTES }
     }
 
     /// First address.
