@@ -65,13 +65,18 @@ pub(super) fn of_right(site: &ProductSite, block: usize) -> &[u32] {
 pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Row32], ready: &mut Ready) -> bool {
     let Some(how) = accumulation(site) else { return false };
     let [high, across] = blocks(site);
-    for (row, left) in ready.left.iter_mut().enumerate().take(high) {
-        make_left(v, site, of_left(site, row), registers, left);
-    }
-    for (column, right) in ready.right.iter_mut().enumerate().take(across) {
-        make_right(v, site, of_right(site, column), registers, right);
-    }
-    multiply_ready(v, how, site, registers, ready.left.each_ref(), ready.right.each_ref())
+    v.run(
+        #[inline(always)]
+        || {
+            for (row, left) in ready.left.iter_mut().enumerate().take(high) {
+                make_left(v, site, of_left(site, row), registers, left);
+            }
+            for (column, right) in ready.right.iter_mut().enumerate().take(across) {
+                make_right(v, site, of_right(site, column), registers, right);
+            }
+            multiply_ready(v, how, site, registers, ready.left.each_ref(), ready.right.each_ref())
+        },
+    )
 }
 
 /// Brings rows of `a` from registers, and makes them ready.

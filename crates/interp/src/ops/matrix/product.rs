@@ -2,7 +2,7 @@
 
 use warploom_numerics::Rounding;
 use warploom_numerics::matrix::integer::Bits;
-use warploom_numerics::matrix::{Arrays, Scheme, Sizes, Vectors, double, integer, real};
+use warploom_numerics::matrix::{Arrays, Scheme, Sizes, double, integer, real};
 use warploom_ptx::ir::ScalarType;
 
 use super::fragments;
@@ -160,19 +160,10 @@ impl Machine<'_> {
         let (registers, ready) = (&mut self.frame.r32, &mut panels.ready);
         match self.isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512(token) => token.run(
-                #[inline(always)]
-                || fragments::multiply(token, site, registers, ready),
-            ),
+            Isa::Avx512(token) => fragments::multiply(token, site, registers, ready),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(token) => token.run(
-                #[inline(always)]
-                || fragments::multiply(token, site, registers, ready),
-            ),
-            Isa::Baseline => Arrays.run(
-                #[inline(always)]
-                || fragments::multiply(Arrays, site, registers, ready),
-            ),
+            Isa::Avx2(token) => fragments::multiply(token, site, registers, ready),
+            Isa::Baseline => fragments::multiply(Arrays, site, registers, ready),
         }
     }
 
