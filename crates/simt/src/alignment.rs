@@ -4,7 +4,7 @@ use warploom_ptx::ir::{
     AddressTarget, Body, Inst, IntBinaryOp, LogicOp, MulMode, Op, Operand, SharedLayout, ShiftDirection,
 };
 
-use crate::range::is_integer;
+use crate::range::{Ranges, is_integer};
 use crate::values::{ValueId, Values, paired};
 
 /// As many as anything needs.
@@ -15,14 +15,16 @@ const MOST: u32 = 12;
 pub(crate) struct Alignments(Vec<u32>);
 
 impl Alignments {
-    pub(crate) fn new(layout: &SharedLayout, body: &Body, values: &Values) -> Alignments {
+    pub(crate) fn new(layout: &SharedLayout, body: &Body, values: &Values, ranges: &Ranges) -> Alignments {
         let mut all = Alignments(vec![0; values.len()]);
         for (number, inst) in body.insts.iter().enumerate() {
             let number = number as u32;
             if let (None, Some(value)) = (inst.guard, values.written(body, number)) {
                 let known = values.get(value);
                 if known.defs.len() == 1 && !known.undefined {
-                    all.0[value.0 as usize] = all.result(layout, values, number, inst).min(MOST);
+                    let constant = ranges.of(value).and_then(|range| range.constant());
+                    let of_constant = constant.map_or(0, i128::trailing_zeros);
+                    all.0[value.0 as usize] = all.result(layout, values, number, inst).max(of_constant).min(MOST);
                 }
             }
         }
@@ -34,7 +36,8 @@ impl Alignments {
         self.0[value.0 as usize]
     }
 
-    fn operand(&self, values: &Values, number: u32, inst: &Inst, operand: Operand) -> u32 {
+    /// Of what an instruction reads.
+    pub(crate) fn operand(&self, values: &Values, number: u32, inst: &Inst, operand: Operand) -> u32 {
         match operand {
             Operand::Imm(bits) => bits.trailing_zeros().min(MOST),
             Operand::Reg(reg) => {

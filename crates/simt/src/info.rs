@@ -8,7 +8,7 @@ use crate::access::{Access, Known, Pattern, accesses};
 use crate::affine::Affine;
 use crate::alignment::Alignments;
 use crate::barrier::Barriers;
-use crate::divergence::Divergence;
+use crate::divergence::{Divergence, Split};
 use crate::gang::Gangs;
 use crate::pressure::Pressure;
 use crate::range::Ranges;
@@ -37,6 +37,8 @@ pub struct KernelInfo<'m> {
     pub guessed: BTreeMap<u32, ValueId>,
     /// Where lanes part and meet.
     pub divergence: Divergence,
+    /// By the block whose end branches alike in a gang, and perhaps not in a CTA: what follows from that.
+    pub gang_splits: BTreeMap<u32, Split>,
     /// How memory is accessed.
     pub accesses: Vec<Access>,
     /// What runs between barriers.
@@ -94,8 +96,8 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let values = Values::new(body);
     let layout = module.shared_layout(kernel);
     let ranges = Ranges::new(&layout, body, &values, &gangs);
-    let alignments = Alignments::new(&layout, body, &values);
-    let uniformity = Uniformity::new(body, &values, &gangs, &ranges, apart);
+    let alignments = Alignments::new(&layout, body, &values, &ranges);
+    let uniformity = Uniformity::new(body, &values, &gangs, (&ranges, &alignments), apart);
     let known = Known { ranges: &ranges, alignments: &alignments, layout: &layout };
     let accesses = accesses(module, body, &values, &uniformity.shapes, &known);
     let barriers = Barriers::new(body, &values, &uniformity, &block_of(body), gangs.threads());
@@ -104,7 +106,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
     let guessed = guessed(body, &values, &uniformity);
-    let Uniformity { shapes, divergence, guesses, .. } = uniformity;
+    let Uniformity { shapes, divergence, gang_splits, guesses } = uniformity;
     let mut info = KernelInfo {
         module,
         kernel,
@@ -114,6 +116,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
         guesses,
         guessed,
         divergence,
+        gang_splits,
         accesses,
         barriers,
         pressure,

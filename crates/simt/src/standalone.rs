@@ -5,6 +5,7 @@
 //! are never active together share it. An indirect call becomes a chain of tests for the functions that it can mean, behind which the
 //! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too, with registers as parameters.
 
+mod again;
 mod calls;
 mod copies;
 
@@ -35,6 +36,7 @@ pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String>
     if let Some(body) = &mut body {
         body.insts.iter_mut().for_each(only_cta_of_its_cluster);
         copies::replace(body);
+        again::tell_apart(body);
         if body.insts.iter().any(asks_for_stack) {
             body.local_size = body.local_size.next_multiple_of(16) + STACK_ROOM;
         }

@@ -1,11 +1,12 @@
 //! What one instruction makes of the shapes of its operands, lanes being together.
 
 use warploom_ptx::ir::{
-    BarrierOp, Base, Body, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, Predicate, ScalarType,
-    Semantics, ShflMode, ShiftDirection, Space, SpecialReg,
+    BarrierOp, Base, Body, Compare, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, Predicate,
+    ScalarType, Semantics, ShflMode, ShiftDirection, Space, SpecialReg,
 };
 
 use crate::affine::Affine;
+use crate::alignment::Alignments;
 use crate::gang::Gangs;
 use crate::range::{Ranges, constant, is_integer, signed};
 use crate::reason::Reason;
@@ -21,6 +22,7 @@ pub(crate) struct Transfer<'k> {
     pub(crate) values: &'k Values,
     pub(crate) gangs: &'k Gangs,
     pub(crate) ranges: &'k Ranges,
+    pub(crate) alignments: &'k Alignments,
     pub(crate) shapes: &'k [Shape],
     /// By value: what lanes would have if they never parted.
     pub(crate) guesses: &'k [Option<Affine>],
@@ -126,7 +128,10 @@ impl Transfer<'_> {
                 let subtract = *op == IntBinaryOp::Sub;
                 match (self.shape(at, *a), self.shape(at, *b)) {
                     (Shape::Varying(_), Shape::Varying(_)) => None,
-                    _ => self.sum(&self.guessed(at, *a), &self.guessed(at, *b), ty.bits(), subtract),
+                    _ => {
+                        let [a, b] = [*a, *b].map(|operand| (self.guessed(at, operand), self.alignment(at, operand)));
+                        self.sum(a, b, ty.bits(), subtract)
+                    }
                 }
             }
             Op::IntUnary { op: op @ (IntUnaryOp::Neg | IntUnaryOp::Not), ty, a, .. } if is_integer(*ty) => {
@@ -142,10 +147,12 @@ impl Transfer<'_> {
             Op::Mad { mode: mode @ (MulMode::Lo | MulMode::Wide), ty, sat: false, a, b, c, .. } => {
                 let product = self.product(at, *mode, *ty, *a, *b)?;
                 let bits = if *mode == MulMode::Wide { 2 * ty.bits() } else { ty.bits() };
-                self.sum(&product, &self.shape(at, *c), bits, false)
+                let zeros = self.alignment(at, *a) + self.alignment(at, *b);
+                self.sum((product, zeros), (self.shape(at, *c), self.alignment(at, *c)), bits, false)
             }
             Op::Shift { direction, ty, a, amount, .. } => self.shifted(at, *direction, *ty, *a, *amount),
             Op::Logic { op: LogicOp::And, ty, a, b, .. } if is_integer(*ty) => self.masked(at, *ty, *a, *b),
+            Op::Setp { cmp, ty, combine: None, a, b, .. } if is_integer(*ty) => self.compared(at, *cmp, *ty, [*a, *b]),
             Op::Cvt { to, from, dst_ty, src_ty, sat: false, a, b: None, .. }
                 if is_integer(*dst_ty) && is_integer(*src_ty) =>
             {
@@ -190,13 +197,21 @@ impl Transfer<'_> {
         }
     }
 
-    /// Only of shapes one of which is a pattern.
-    fn sum(&self, a: &Shape, b: &Shape, bits: u32, subtract: bool) -> Option<Shape> {
-        if !matches!(a, Shape::Affine(_)) && !matches!(b, Shape::Affine(_)) {
+    /// How many low bits of an operand are 0 in all lanes.
+    fn alignment(&self, at: &At<'_>, operand: Operand) -> u32 {
+        self.alignments.operand(self.values, at.number, at.inst, operand)
+    }
+
+    /// Only of shapes one of which is a pattern; each with the low bits that are 0 if it is in common.
+    fn sum(&self, a: (Shape, u32), b: (Shape, u32), bits: u32, subtract: bool) -> Option<Shape> {
+        if ![&a, &b].iter().any(|(shape, _)| matches!(shape, Shape::Affine(_))) {
             return None;
         }
-        let (a, b) = (a.as_affine(self.width())?, b.as_affine(self.width())?);
-        Some(Shape::of(a.combine(&b, bits, subtract)?))
+        let pattern = |(shape, zeros): (Shape, u32)| {
+            let pattern = shape.as_affine(self.width())?;
+            Some(if shape.is_uniform() { Affine { alignment: zeros, ..pattern } } else { pattern })
+        };
+        Some(Shape::of(pattern(a)?.combine(&pattern(b)?, bits, subtract)?))
     }
 
     fn product(&self, at: &At<'_>, mode: MulMode, ty: ScalarType, a: Operand, b: Operand) -> Option<Shape> {
@@ -269,16 +284,33 @@ impl Transfer<'_> {
         self.low_bits(&pattern, ty, |bits| bits & mask, alignment)
     }
 
+    /// A comparison with a constant up to which lanes count in whole blocks, as `tid < 32` of a warp: all are on one side of it.
+    fn compared(&self, at: &At<'_>, cmp: Compare, ty: ScalarType, [a, b]: [Operand; 2]) -> Option<Shape> {
+        let (pattern, number, below) = match (self.shape(at, a), self.shape(at, b)) {
+            (Shape::Affine(pattern), _) => {
+                (pattern, self.constant(at, b, ty)?, matches!(cmp, Compare::Lt | Compare::Ge))
+            }
+            (_, Shape::Affine(pattern)) => {
+                (pattern, self.constant(at, a, ty)?, matches!(cmp, Compare::Gt | Compare::Le))
+            }
+            _ => return None,
+        };
+        if !matches!(cmp, Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge) || !pattern.told_by.is_empty() {
+            return None;
+        }
+        // The least number on the upper side.
+        let border = i128::from(number) + i128::from(!below);
+        let block = 1i128 << differing_bits(&pattern)?;
+        (border.rem_euclid(block) == 0).then_some(Shape::Uniform(Extent::Gang))
+    }
+
     /// An operation on single bits, where lanes differ only in bits that are 0 in what they have in common: it works on both parts apart.
     fn low_bits(&self, pattern: &Affine, ty: ScalarType, op: impl Fn(i64) -> i64, alignment: u32) -> Option<Shape> {
-        let (low, high) = pattern.lanes.bounds();
-        let apart = pattern.is_constant() && low >= 0 && high < 1i64 << pattern.alignment.min(62);
-        apart.then(|| {
-            let mut out = pattern.clone();
-            out.lanes = pattern.lanes.map(ty.bits(), op);
-            out.alignment = alignment;
-            Shape::of(out)
-        })
+        differing_bits(pattern)?;
+        let mut out = pattern.clone();
+        out.lanes = pattern.lanes.map(ty.bits(), op);
+        out.alignment = alignment;
+        Some(Shape::of(out))
     }
 
     /// Of the register, the low bits as the source's type are extended or cut to the result's, and that to the register that is written.
@@ -371,6 +403,13 @@ impl Transfer<'_> {
         let whole = self.shape(at, a).is_cta_uniform() || (self.gangs.width == WARP && self.shape(at, a).is_uniform());
         if one || whole { Shape::Uniform(Extent::Gang) } else { Shape::Varying(Reason::Exchange { inst }) }
     }
+}
+
+/// How many low bits lanes differ in, if these are 0 in what they have in common.
+fn differing_bits(pattern: &Affine) -> Option<u32> {
+    let (low, high) = pattern.lanes.bounds();
+    let bits = i64::BITS - high.leading_zeros();
+    (pattern.is_constant() && low >= 0 && bits <= pattern.alignment.min(62)).then_some(bits)
 }
 
 /// Whether an instruction gives what addresses are made of: 64 bits, of an index that may have fewer. What it makes a pattern of may be a guess, which it finds out about.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warploom_ptx::ir::{BlockId, Body, Op, TerminatorKind};
 
 use crate::affine::Affine;
+use crate::alignment::Alignments;
 use crate::divergence::{Divergence, Split, everything, only_ends, split, successors};
 use crate::gang::Gangs;
 use crate::range::Ranges;
@@ -28,13 +29,20 @@ pub(crate) struct Uniformity {
 
 impl Uniformity {
     /// With `apart`, no lane is known to be where another one is.
-    pub(crate) fn new(body: &Body, values: &Values, gangs: &Gangs, ranges: &Ranges, apart: bool) -> Uniformity {
+    pub(crate) fn new(
+        body: &Body,
+        values: &Values,
+        gangs: &Gangs,
+        (ranges, alignments): (&Ranges, &Alignments),
+        apart: bool,
+    ) -> Uniformity {
         let fixpoint = |parting: Parting, guesses: Vec<Option<Affine>>| {
             let mut fixpoint = Fixpoint {
                 body,
                 values,
                 gangs,
                 ranges,
+                alignments,
                 innermost: body.innermost_loops(),
                 block_of: block_of(body),
                 shapes: vec![Shape::Unwritten; values.len()],
@@ -103,6 +111,7 @@ struct Fixpoint<'k> {
     values: &'k Values,
     gangs: &'k Gangs,
     ranges: &'k Ranges,
+    alignments: &'k Alignments,
     innermost: Vec<Option<u32>>,
     block_of: Vec<u32>,
     shapes: Vec<Shape>,
@@ -147,6 +156,7 @@ impl Fixpoint<'_> {
             values: self.values,
             gangs: self.gangs,
             ranges: self.ranges,
+            alignments: self.alignments,
             shapes: &self.shapes,
             guesses: &self.guesses,
             apart: self.parting == Parting::Always,

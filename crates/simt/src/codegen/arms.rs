@@ -70,12 +70,15 @@ fn arm(
     /// Instructions of an arm that is written twice, at most.
     const SHORT: u32 = 12;
     let (info, body) = (plan.info, plan.body);
-    let split = info.divergence.splits.get(&branch)?;
+    // Gangs that do not part in themselves are told apart by what is known of their threads only.
+    let whole = info.gang_splits.get(&branch).filter(|_| condition.is_some());
+    let split = info.divergence.splits.get(&branch).or(whole)?;
     let end = &body.blocks[branch as usize].terminator;
     let TerminatorKind::Bra { target, .. } = &end.kind else { return None };
     let (guard, next) = (end.guard?, end.next?.0);
     let (block, ends) = match &split.partial.iter().copied().collect::<Vec<_>>()[..] {
         &[block] => (block, false),
+        _ if whole.is_some() => return None,
         // The others end there, and are not waited for.
         [] if only_ends(body, target.0) => (next, true),
         [] if only_ends(body, next) => (target.0, true),
@@ -83,7 +86,7 @@ fn arm(
     };
     let alone = match plan.group_of(block) {
         Some(group) => plan.groups[group as usize].members.len() == 1,
-        None => ends,
+        None => ends || (whole.is_some() && split.converges.is_some()),
     };
     let meets = split.converges.filter(|_| !ends);
     let behind = |to: u32| if meets.is_some() { Some(to) == meets } else { only_ends(body, to) };

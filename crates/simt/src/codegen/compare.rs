@@ -22,7 +22,11 @@ impl Writer<'_> {
     pub(super) fn set_predicates(&mut self, inst: &Inst) -> Result<(), String> {
         let Op::Setp { cmp, ftz, ty, combine, dst_q, a, b, .. } = &inst.op else { return Err(self.lacks(inst)) };
         let how = Comparison { cmp: *cmp, ty: *ty, ftz: *ftz, a: *a, b: *b };
-        let first = self.comparison(inst, how, 0)?;
+        // All lanes of a pattern may be on one side.
+        self.first_lane = self.written(inst, 0).is_some_and(|value| self.is_scalar(value));
+        let first = self.comparison(inst, how, 0);
+        self.first_lane = false;
+        let first = first?;
         let second = match (dst_q, halves(*ty)) {
             (None, _) => None,
             (Some(_), Some((2, _))) => Some(self.comparison(inst, how, 1)?),

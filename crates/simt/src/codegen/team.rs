@@ -560,7 +560,12 @@ impl Writer<'_> {
                     self.store(&runs, "%alive");
                 }
                 let any = self.any(&runs.text);
-                let behind = if arm.ends { "end".to_owned() } else { format!("N{block}") };
+                let behind = match arm.meets {
+                    _ if arm.ends => "end".to_owned(),
+                    // The whole gang comes to the arm, or does not.
+                    Some(meets) if plan.group_of(block).is_none() => format!("B{meets}"),
+                    _ => format!("N{block}"),
+                };
                 self.line(format!("br i1 {}, label %{}, label %{behind}", any.text, point.label()));
                 continue;
             }
