@@ -173,6 +173,11 @@ impl Ranges {
                 let most = masks.iter().flatten().filter(|range| range.low >= 0).map(|range| range.high).min()?;
                 Some(Interval::new(0, most))
             }
+            // No bit above the highest of both.
+            Op::Logic { op: LogicOp::Or | LogicOp::Xor, ty, a, b, .. } if *ty != ScalarType::Pred => {
+                let both = either(a, *ty)?.hull(either(b, *ty)?);
+                (both.low >= 0).then(|| Interval::new(0, (1 << (i128::BITS - both.high.leading_zeros())) - 1))
+            }
             Op::ReadSpecial { reg, .. } => special(gangs, *reg),
             Op::AddressOf { target: AddressTarget::Global(id), offset, .. } => {
                 let start = layout.offsets.get(id)?;

@@ -8,7 +8,7 @@ use warploom_ptx::ir::{
 use crate::affine::Affine;
 use crate::alignment::Alignments;
 use crate::gang::Gangs;
-use crate::range::{Ranges, constant, is_integer, signed};
+use crate::range::{Interval, Ranges, constant, is_integer, signed};
 use crate::reason::Reason;
 use crate::shape::{Extent, Shape};
 use crate::values::{ValueId, Values, paired};
@@ -152,6 +152,7 @@ impl Transfer<'_> {
             }
             Op::Shift { direction, ty, a, amount, .. } => self.shifted(at, *direction, *ty, *a, *amount),
             Op::Logic { op: LogicOp::And, ty, a, b, .. } if is_integer(*ty) => self.masked(at, *ty, *a, *b),
+            Op::Logic { op: LogicOp::Or, ty, a, b, .. } if is_integer(*ty) => self.put_together(at, *ty, [*a, *b]),
             Op::Setp { cmp, ty, combine: None, a, b, .. } if is_integer(*ty) => self.compared(at, *cmp, *ty, [*a, *b]),
             Op::Cvt { to, from, dst_ty, src_ty, sat: false, a, b: None, .. }
                 if is_integer(*dst_ty) && is_integer(*src_ty) =>
@@ -282,6 +283,29 @@ impl Transfer<'_> {
         };
         let alignment = pattern.alignment;
         self.low_bits(&pattern, ty, |bits| bits & mask, alignment)
+    }
+
+    /// `or` of bits of which one of both is 0, which is their sum.
+    fn put_together(&self, at: &At<'_>, ty: ScalarType, both: [Operand; 2]) -> Option<Shape> {
+        let zeros = both.map(|operand| match self.shape(at, operand) {
+            Shape::Affine(pattern) if pattern.is_constant() => {
+                let apart = pattern.lanes.get().iter().fold(0, |all, lane| all | lane);
+                pattern.alignment.min(apart.trailing_zeros())
+            }
+            _ => self.alignment(at, operand),
+        });
+        let fits = |operand: Operand, bits: u32| {
+            let range = match operand {
+                Operand::Imm(number) => Some(Interval::single(constant(number, ty))),
+                Operand::Reg(_) => self.value(at, operand).and_then(|value| self.ranges.of(value)),
+            };
+            range.is_some_and(|range| range.within(Interval::new(0, (1 << bits.min(64)) - 1)))
+        };
+        if !fits(both[1], zeros[0]) && !fits(both[0], zeros[1]) {
+            return None;
+        }
+        let [a, b] = both.map(|operand| (self.shape(at, operand), self.alignment(at, operand)));
+        self.sum(a, b, ty.bits(), false)
     }
 
     /// A comparison with a constant up to which lanes count in whole blocks, as `tid < 32` of a warp: all are on one side of it.
@@ -464,7 +488,7 @@ pub(crate) fn is_of_the_thread(reg: SpecialReg) -> bool {
 }
 
 /// Whether what an instruction gives depends on its operands only, or on what does not change while the CTA runs.
-fn is_timeless(op: &Op) -> bool {
+pub(crate) fn is_timeless(op: &Op) -> bool {
     match op {
         Op::Ld { space, semantics: Semantics::Weak, .. } => matches!(space, Space::Param | Space::Const),
         Op::ReadSpecial { reg, .. } => is_of_the_thread(*reg),

@@ -1,6 +1,7 @@
 //! The shape of every value, and where lanes part: each decides the other, so both are computed together, from nothing up.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use warploom_ptx::ir::{BlockId, Body, Op, TerminatorKind};
 
@@ -11,7 +12,7 @@ use crate::gang::Gangs;
 use crate::range::Ranges;
 use crate::reason::Reason;
 use crate::shape::{Extent, Shape};
-use crate::transfer::Transfer;
+use crate::transfer::{Transfer, is_timeless};
 use crate::values::{ValueId, Values, paired};
 
 /// After so many rounds what was found before counts too, so that the end is near.
@@ -277,12 +278,38 @@ impl Fixpoint<'_> {
             let exits = blocks.clone().flat_map(|block| successors(self.body, block));
             for exit in exits.filter(|to| !blocks.contains(to)) {
                 for &id in values.live_in(exit) {
-                    if within(self, id, &|at| blocks.contains(&at)) {
+                    if within(self, id, &|at| blocks.contains(&at)) && !self.is_constant_in(id, &blocks) {
                         note(self, id, Reason::LeftLoop { branch });
                     }
                 }
             }
         }
+    }
+}
+
+impl Fixpoint<'_> {
+    /// Whether each trip of a loop gives a value the same, so that nobody has more of it who stays longer: it is computed of what is there before.
+    fn is_constant_in(&self, id: ValueId, blocks: &Range<u32>) -> bool {
+        /// Instructions that lead to it, at most.
+        const PATIENCE: usize = 16;
+        let mut pending = vec![id];
+        let mut looked_at = 0;
+        while let Some(id) = pending.pop() {
+            let value = self.values.get(id);
+            if !value.defs.iter().any(|def| blocks.contains(&self.block_of[*def as usize])) {
+                continue;
+            }
+            let &[def] = &value.defs[..] else { return false };
+            let inst = &self.body.insts[def as usize];
+            looked_at += 1;
+            if value.undefined || inst.guard.is_some() || !is_timeless(&inst.op) || looked_at > PATIENCE {
+                return false;
+            }
+            let operands = inst.operands();
+            let read = paired(&operands, self.values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
+            pending.extend(read.filter_map(|(_, value)| value));
+        }
+        true
     }
 }
 
