@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warploom_ptx::ir::{Base, Body, FunctionId, FunctionKind, Module, Op, Operand, Semantics, Space};
 
-use crate::access::{Access, Known, Pattern, accesses};
+use crate::access::{Access, AccessKind, Known, Pattern, accesses};
 use crate::affine::Affine;
 use crate::alignment::Alignments;
 use crate::barrier::Barriers;
@@ -35,6 +35,8 @@ pub struct KernelInfo<'m> {
     pub guesses: Vec<Option<Affine>>,
     /// The instructions that find that out, with the value that each does of.
     pub guessed: BTreeMap<u32, ValueId>,
+    /// Whether some guess is of lanes that are on one side of an edge: behind `min`, `max`, a division or a selection, which each CTA may have.
+    pub edges: bool,
     /// Where lanes part and meet.
     pub divergence: Divergence,
     /// By the block whose end branches alike in a gang, and perhaps not in a CTA: what follows from that.
@@ -106,7 +108,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
     let guessed = guessed(body, &values, &uniformity);
-    let Uniformity { shapes, divergence, gang_splits, guesses } = uniformity;
+    let Uniformity { shapes, divergence, gang_splits, guesses, edges } = uniformity;
     let mut info = KernelInfo {
         module,
         kernel,
@@ -115,6 +117,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
         shapes,
         guesses,
         guessed,
+        edges,
         divergence,
         gang_splits,
         accesses,
@@ -148,7 +151,15 @@ fn guessed(body: &Body, values: &Values, uniformity: &Uniformity) -> BTreeMap<u3
 fn worthwhile(info: &KernelInfo<'_>, body: &Body, access: &Access) -> Access {
     let mut access = access.clone();
     let plain = matches!(access.space, Space::Global | Space::Const | Space::Shared | Space::Generic);
-    let row = access.pattern == Pattern::Contiguous && plain && matches!(access.bytes, 1 | 2 | 4 | 8);
+    // Elements near each other are loaded as a row is.
+    let near =
+        |step: i64| access.kind == AccessKind::Load && (1..=4).contains(&(step / i64::from(access.bytes.max(1))));
+    let row = match access.pattern {
+        Pattern::Contiguous => true,
+        Pattern::Strided(step) => near(step),
+        _ => false,
+    };
+    let row = row && plain && matches!(access.bytes, 1 | 2 | 4 | 8);
     let single = match &body.insts[access.inst as usize].op {
         Op::Ld { dst, semantics, .. } => dst.len() == 1 && *semantics == Semantics::Weak,
         Op::St { src, semantics, .. } => src.len() == 1 && *semantics == Semantics::Weak,

@@ -36,9 +36,13 @@ impl Shape {
         matches!(self, Shape::Uniform(Extent::Cta) | Shape::Unwritten)
     }
 
-    /// The shape of a pattern that may be none.
+    /// The shape of a pattern that may be none. One that may fail to hold is a pattern in any case, as long as lanes may differ.
     pub(crate) fn of(affine: Affine) -> Shape {
-        if affine.is_uniform() { Shape::Uniform(Extent::Gang) } else { Shape::Affine(affine) }
+        if affine.is_uniform() && affine.told_by.is_empty() {
+            Shape::Uniform(Extent::Gang)
+        } else {
+            Shape::Affine(affine)
+        }
     }
 
     /// What holds for a value that is written in two places, one of which all lanes take.

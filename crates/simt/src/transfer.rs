@@ -28,6 +28,8 @@ pub(crate) struct Transfer<'k> {
     pub(crate) guesses: &'k [Option<Affine>],
     /// Lanes go their own ways: only what gives the same at any time is the same in all of them.
     pub(crate) apart: bool,
+    /// What is asked for is a guess: lanes are taken to be on one side of an [edge](is_edge).
+    pub(crate) guessing: bool,
 }
 
 /// An instruction with the values of its operands.
@@ -45,7 +47,56 @@ impl Transfer<'_> {
         if self.apart && !is_timeless(&inst.op) {
             return Shape::Varying(Reason::Apart { inst: number });
         }
-        self.special_forms(&at).unwrap_or_else(|| self.alike(&at))
+        let shape = self.special_forms(&at).unwrap_or_else(|| self.alike(&at));
+        match shape {
+            Shape::Varying(_) if self.guessing => self.on_one_side(&at).unwrap_or(shape),
+            shape => shape,
+        }
+    }
+
+    /// What lanes would have if none of them were on the other side of an edge than the first.
+    fn on_one_side(&self, at: &At<'_>) -> Option<Shape> {
+        let pattern = |operand: Operand| match self.shape(at, operand) {
+            Shape::Affine(pattern) if pattern.is_constant() => Some(pattern),
+            _ => None,
+        };
+        let in_common = |operand: Operand| self.shape(at, operand).is_uniform();
+        // Of two, the one that has a pattern, or what both have.
+        let either = |a: Operand, b: Operand| match (pattern(a), pattern(b)) {
+            (Some(one), Some(other)) => (one.lanes == other.lanes).then_some(Affine { alignment: 0, ..one }),
+            (Some(one), None) if in_common(b) => Some(Affine { alignment: 0, ..one }),
+            (None, Some(one)) if in_common(a) => Some(Affine { alignment: 0, ..one }),
+            _ => None,
+        };
+        // Lanes lie in fewer numbers than a row has.
+        let within = |pattern: &Affine, row: i64| {
+            let (low, high) = pattern.lanes.bounds();
+            high - low < row
+        };
+        match &at.inst.op {
+            Op::IntBinary { op: IntBinaryOp::Min | IntBinaryOp::Max, a, b, .. } => either(*a, *b).map(Shape::of),
+            Op::Selp { ty, a, b, .. } if is_integer(*ty) => either(*a, *b).map(Shape::of),
+            Op::IntBinary { op: IntBinaryOp::Div, a, b, .. } | Op::Mul { mode: MulMode::Hi, a, b, .. } => {
+                let fits = (pattern(*a).is_some() && in_common(*b)) || (pattern(*b).is_some() && in_common(*a));
+                fits.then_some(Shape::Uniform(Extent::Gang))
+            }
+            Op::IntBinary { op: IntBinaryOp::Rem, a, b, .. } if in_common(*b) => {
+                Some(Shape::of(Affine { alignment: 0, ..pattern(*a)? }))
+            }
+            Op::Shift { direction: ShiftDirection::Right, a, amount, .. } => {
+                let by = self.constant(at, *amount, ScalarType::U32).filter(|by| (0..62).contains(by))?;
+                within(&pattern(*a)?, 1 << by).then_some(Shape::Uniform(Extent::Gang))
+            }
+            Op::Logic { op: LogicOp::And, ty, a, b, .. } if is_integer(*ty) => {
+                let (pattern, mask) = match pattern(*a) {
+                    Some(pattern) => (pattern, self.constant(at, *b, *ty)?),
+                    None => (pattern(*b)?, self.constant(at, *a, *ty)?),
+                };
+                let row = mask.checked_add(1).filter(|row| row.count_ones() == 1)?;
+                within(&pattern, row).then(|| Shape::of(Affine { alignment: 0, ..pattern }))
+            }
+            _ => None,
+        }
     }
 
     fn width(&self) -> usize {
@@ -434,6 +485,18 @@ fn differing_bits(pattern: &Affine) -> Option<u32> {
     let (low, high) = pattern.lanes.bounds();
     let bits = i64::BITS - high.leading_zeros();
     (pattern.is_constant() && low >= 0 && bits <= pattern.alignment.min(62)).then_some(bits)
+}
+
+/// Whether lanes with a pattern may have none behind an instruction because some of them are beyond an edge: of an image whose ends are held or joined, or of a row.
+pub(crate) fn is_edge(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::IntBinary { op: IntBinaryOp::Min | IntBinaryOp::Max | IntBinaryOp::Div | IntBinaryOp::Rem, .. }
+            | Op::Selp { .. }
+            | Op::Mul { mode: MulMode::Hi, .. }
+            | Op::Shift { direction: ShiftDirection::Right, .. }
+            | Op::Logic { op: LogicOp::And, .. }
+    )
 }
 
 /// Whether an instruction gives what addresses are made of: 64 bits, of an index that may have fewer. What it makes a pattern of may be a guess, which it finds out about.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use warploom_ptx::ir::{BlockId, Body, Op, TerminatorKind};
+use warploom_ptx::ir::{BlockId, Body, Op, ScalarType, TerminatorKind};
 
 use crate::affine::Affine;
 use crate::alignment::Alignments;
@@ -12,7 +12,7 @@ use crate::gang::Gangs;
 use crate::range::Ranges;
 use crate::reason::Reason;
 use crate::shape::{Extent, Shape};
-use crate::transfer::{Transfer, is_timeless};
+use crate::transfer::{Transfer, is_edge, is_timeless};
 use crate::values::{ValueId, Values, paired};
 
 /// After so many rounds what was found before counts too, so that the end is near.
@@ -26,6 +26,8 @@ pub(crate) struct Uniformity {
     pub(crate) gang_splits: BTreeMap<u32, Split>,
     /// By value that differs in no known way: the pattern that lanes would have if they never parted.
     pub(crate) guesses: Vec<Option<Affine>>,
+    /// Some of them are of lanes that are on one side of an edge.
+    pub(crate) edges: bool,
 }
 
 impl Uniformity {
@@ -60,10 +62,12 @@ impl Uniformity {
         };
         let parting = if apart { Parting::Always } else { Parting::AtBranches };
         let mut found = fixpoint(parting, Vec::new());
-        // Where nothing differs because of where it is written and read, it would not differ less if lanes never parted.
-        if !apart && found.forced.iter().any(Option::is_some) {
-            let together = fixpoint(Parting::Never, Vec::new()).shapes;
-            let guesses = guesses(together, &found.shapes);
+        // Where nothing differs because of where it is written and read, nor beyond an edge, it would not differ less if lanes never parted.
+        let mut edges = false;
+        if !apart && (found.forced.iter().any(Option::is_some) || found.edges().next().is_some()) {
+            let together = fixpoint(Parting::Never, Vec::new());
+            edges = found.edges().any(|inst| !matches!(together.results[inst as usize], Shape::Varying(_)));
+            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize);
             if guesses.iter().any(Option::is_some) {
                 found = fixpoint(parting, guesses);
             }
@@ -74,7 +78,7 @@ impl Uniformity {
         }
         let mut divergence = Divergence::new(body, splits, &shapes, values);
         divergence.some_end = some_end(body, &divergence, &gang_splits, &shapes, values);
-        Uniformity { shapes, divergence, gang_splits, guesses }
+        Uniformity { shapes, divergence, gang_splits, guesses, edges }
     }
 }
 
@@ -90,9 +94,11 @@ enum Parting {
 }
 
 /// What is guessed of values that differ and would have these shapes if lanes never parted: constants of lanes, which one look can find out.
-fn guesses(together: Vec<Shape>, shapes: &[Shape]) -> Vec<Option<Affine>> {
-    let guess = |(together, shape): (Shape, &Shape)| match (together, shape) {
-        (Shape::Affine(affine), Shape::Varying(_)) if affine.is_constant() && affine.told_by.is_empty() => Some(affine),
+fn guesses(together: Vec<Shape>, shapes: &[Shape], width: usize) -> Vec<Option<Affine>> {
+    let guess = |(together, shape): (Shape, &Shape)| match shape {
+        Shape::Varying(_) if together != Shape::Unwritten => {
+            together.as_affine(width).filter(|affine| affine.is_constant() && affine.told_by.is_empty())
+        }
         _ => None,
     };
     together.into_iter().zip(shapes).map(guess).collect()
@@ -139,6 +145,21 @@ impl Fixpoint<'_> {
         }
     }
 
+    /// Instructions behind which lanes have no pattern though all that these read has one.
+    fn edges(&self) -> impl Iterator<Item = u32> {
+        let known = |inst: u32| {
+            let operands = self.body.insts[inst as usize].operands();
+            let mut read = paired(&operands, self.values.of_inst(inst));
+            read.all(|(operand, value)| {
+                let number = operand.read().is_some() && operand.ty != ScalarType::Pred;
+                !number || value.is_none_or(|value| !matches!(self.shapes[value.0 as usize], Shape::Varying(_)))
+            })
+        };
+        let varies = |inst: &u32| matches!(self.results[*inst as usize], Shape::Varying(_));
+        let all = 0..self.body.insts.len() as u32;
+        all.filter(|inst| is_edge(&self.body.insts[*inst as usize].op)).filter(varies).filter(move |inst| known(*inst))
+    }
+
     /// Looks at everything once; whether anything was new.
     fn round(&mut self, keep: bool) -> bool {
         let mut changed = false;
@@ -161,6 +182,7 @@ impl Fixpoint<'_> {
             shapes: &self.shapes,
             guesses: &self.guesses,
             apart: self.parting == Parting::Always,
+            guessing: self.parting == Parting::Never,
         };
         self.results[inst as usize] = transfer.result(inst);
         let instruction = &self.body.insts[inst as usize];

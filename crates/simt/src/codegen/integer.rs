@@ -3,7 +3,8 @@
 use warploom_ptx::ir::{ClampMode, Inst, IntBinaryOp, Op, Operand, ScalarType};
 
 use super::function::{Val, Writer};
-use super::names::Element;
+use super::names::{Element, Ty};
+use crate::shape::Shape;
 
 impl Writer<'_> {
     /// Quotient or remainder, of whole vectors: of up to 32 bits in double precision, which holds both without rounding. By zero all ones.
@@ -16,8 +17,90 @@ impl Writer<'_> {
             }
             Operand::Reg(_) => false,
         };
+        let numerator = a;
         let (a, b) = (self.operand(a, ty), self.operand(b, ty));
+        if !by_constant && let Some((first, apart, holds)) = self.near_numerators(numerator, &a, &b) {
+            return self.divided_once(remainder, signed, (&a, &b), (&first, apart, holds));
+        }
+        self.divided_by_lane(remainder, signed, by_constant, (a, b))
+    }
+
+    /// Of numerators that lanes have at known distances, and that have one divisor: the first one, the distances, and whether they hold.
+    fn near_numerators(&mut self, numerator: Operand, a: &Val, b: &Val) -> Option<(Val, Vec<i64>, Val)> {
+        let value = self.value_of(numerator).filter(|_| self.full && a.ty.lanes != 0 && b.ty.lanes == 0)?;
+        let plan = self.plan;
+        let (affine, is_guess) = match (self.shape(value), plan.info.guess(value)) {
+            (Shape::Affine(affine), _) if affine.told_by.is_empty() => (affine, false),
+            (_, Some(affine)) => (affine, true),
+            _ => return None,
+        };
+        let apart = affine.lanes.get().to_vec();
+        if !affine.is_constant() || affine.lanes.bounds().0 < 0 || affine.lanes.bounds().1 >= 1 << 30 {
+            return None;
+        }
+        if !is_guess {
+            let first = self.read_base(value)?;
+            let first = self.resize(&first, a.ty.element.bits(), false);
+            return Some((first, apart, self.constant(Ty::int(1, 0), 1)));
+        }
+        let scalar = Ty { lanes: 0, ..a.ty };
+        let first = self.set(scalar, format!("extractelement {} {}, i32 0", a.ty.text(), a.text));
+        let all = self.splat(&first);
+        let steps = Val { ty: a.ty, text: a.ty.lanes(apart.iter().copied()) };
+        let expected = self.binary("add", &all, &steps);
+        let same = self.compare("eq", a, &expected);
+        let holds = self.all_run(&same);
+        Some((first, apart, holds))
+    }
+
+    /// Indices are taken apart into rows and columns: as a row has many of them, the quotient mostly is one for all lanes, and one division tells it.
+    fn divided_once(
+        &mut self,
+        remainder: bool,
+        signed: bool,
+        (a, b): (&Val, &Val),
+        (first, apart, holds): (&Val, Vec<i64>, Val),
+    ) -> Val {
+        let bits = a.ty.element.bits();
+        let number = |number: i64| Val { ty: first.ty, text: number.to_string() };
+        let extent = apart.iter().copied().max().unwrap_or(0);
+        // None is negative, nor wraps around.
+        let most = if signed { i64::MAX >> (64 - bits) } else { -1 };
+        let safe = self.intrinsic("umax", &[b, &number(1)]);
+        let quotient = self.binary("udiv", first, &safe);
+        let product = self.binary("mul", &quotient, &safe);
+        let rest = self.binary("sub", first, &product);
+        let left = self.binary("sub", b, &number(extent));
+        let tests = [
+            self.compare("ugt", b, &number(extent)),
+            self.compare("ule", b, &number(most)),
+            self.compare("ult", &rest, &left),
+            self.compare("ule", first, &number(most - extent)),
+        ];
+        let fine = tests.iter().fold(holds, |all, test| self.joined("and", &all, test));
+        let place = self.new_place(a.ty);
+        let [once, each, done] = [(); 3].map(|()| self.fresh());
+        self.line(format!("br i1 {}, label %L{once}, label %L{each}, !prof !2", fine.text));
+        self.label(&format!("L{each}"));
+        let result = self.divided_by_lane(remainder, signed, false, (a.clone(), b.clone()));
+        self.store(&result, &place);
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{once}"));
+        let result = if remainder {
+            let all = self.splat(&rest);
+            self.binary("add", &all, &Val { ty: a.ty, text: a.ty.lanes(apart) })
+        } else {
+            self.splat(&quotient)
+        };
+        self.store(&result, &place);
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{done}"));
+        self.load(a.ty, &place)
+    }
+
+    fn divided_by_lane(&mut self, remainder: bool, signed: bool, by_constant: bool, (a, b): (Val, Val)) -> Val {
         let (a, b) = self.alike(a, b);
+        let bits = a.ty.element.bits();
         let name = match (signed, remainder) {
             (true, false) => "sdiv",
             (true, true) => "srem",
@@ -33,7 +116,7 @@ impl Writer<'_> {
         let by_minus_one = self.compare("eq", &b, &ones);
         let special = if signed { self.binary("or", &by_zero, &by_minus_one) } else { by_zero.clone() };
         let safe = self.select(&special, &one, &b);
-        let value = if a.ty.lanes == 0 || ty.bits() > 32 {
+        let value = if a.ty.lanes == 0 || bits > 32 {
             self.binary(name, &a, &safe)
         } else {
             let (to, from) = if signed { ("sitofp", "fptosi") } else { ("uitofp", "fptoui") };

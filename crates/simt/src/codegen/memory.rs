@@ -174,6 +174,15 @@ impl Writer<'_> {
                 Ok(())
             })?;
             self.join(done);
+        } else if let Some(near) = self.near(target, ty, places.len()) {
+            self.short_or_long(inst, target, |this, long| {
+                if long {
+                    this.load_long(ty, places, common);
+                } else {
+                    this.load_near(target, &near, ty, places);
+                }
+                Ok(())
+            })?;
         } else if !self.plan.gathers(ty.bits()) {
             self.pointers_of_all(inst, target)?;
             self.load_lanes(ty, places, false);

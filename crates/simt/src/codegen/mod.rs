@@ -42,6 +42,7 @@ mod logic;
 mod memory;
 mod names;
 mod narrow;
+mod near;
 mod nontemporal;
 mod places;
 mod plan;

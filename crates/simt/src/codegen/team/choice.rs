@@ -38,6 +38,11 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
         let team = (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
         return (team, if team.is_multiple_of(2) { team / 2 } else { team });
     }
+    // A team is left where a guess does not hold, which nearly never is so of lanes that meet, but often of a row that ends.
+    let guessed = info.edges && info.accesses.iter().any(|access| info.is_guessed(access));
+    if guessed {
+        return (0, 0);
+    }
     let long = written_for_each(plan);
     if count >= FEW && goes_by_steps(plan) && count * long <= LONG {
         return (count, count);

@@ -1,0 +1,88 @@
+//! Loads of elements that lie near each other, at distances that are known (every fourth, the even ones, in another order): all that lies between the first and
+//! the last of them is loaded as it is and taken apart in registers, where a gather would load each by itself.
+
+use warploom_ptx::ir::{ScalarType, Space};
+
+use super::function::{Val, Writer};
+use super::memory::Target;
+use super::names::{Element, Ty};
+
+/// Where the elements lie that lanes load.
+pub(super) struct Near {
+    /// From the first lane's place to the first byte, in bytes.
+    low: i64,
+    /// Elements from there to the last.
+    count: u32,
+    /// By lane: its first one.
+    order: Vec<i64>,
+}
+
+impl Writer<'_> {
+    /// Elements of all lanes of a gang that are near enough, so many of each lane; none if not all lanes run, as what they do not load need not be memory.
+    pub(super) fn near(&self, target: &Target, ty: ScalarType, parts: usize) -> Option<Near> {
+        /// Elements between them that nobody asks for, for each that is, where more registers are filled than with words.
+        const APART: i64 = 4;
+        let all = self.constant(self.mask_type(), 1).text;
+        let apart = target.apart.as_ref().filter(|_| self.full && self.mask == all && ty.bits() <= 64)?;
+        if target.space == Space::Local {
+            return None;
+        }
+        let (bytes, parts) = (i64::from(ty.bytes()), parts as i64);
+        let low = apart.iter().copied().min()?;
+        let order: Vec<i64> = apart.iter().map(|apart| (apart - low) / bytes).collect();
+        let count = order.iter().copied().max()? + parts;
+        let most = APART * i64::from(self.lanes()) * parts * if bytes < 4 { 2 } else { 1 };
+        let fits = apart.iter().all(|apart| (apart - low) % bytes == 0) && count <= most;
+        fits.then_some(Near { low, count: count as u32, order })
+    }
+
+    /// Loads them.
+    pub(super) fn load_near(&mut self, target: &Target, near: &Near, ty: ScalarType, places: &[String]) {
+        let element = Element::bits_of(ty);
+        let bytes = ty.bytes();
+        let pointer = self.place_of(target);
+        let pointer = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {pointer}, i64 {}", near.low)).text;
+        let lanes = self.lanes();
+        if self.plan.has_wide_vectors() || near.count <= lanes {
+            // What is behind the last of them is not touched.
+            let all = Ty { element, lanes: near.count.next_multiple_of(lanes) };
+            let name = format!("@llvm.masked.load.{}.p0", all.suffix());
+            self.plan.declare(format!("declare {0} {name}(ptr, i32, <{1} x i1>, {0})", all.text(), all.lanes));
+            let mask = Ty::int(1, all.lanes).lanes((0..all.lanes).map(|at| i64::from(at < near.count)));
+            let (text, count) = (all.text(), all.lanes);
+            let call = format!(
+                "call {text} {name}(ptr {pointer}, i32 {bytes}, <{count} x i1> {mask}, {text} poison), !tbaa !7"
+            );
+            let all = self.set(all, call);
+            for (at, place) in places.iter().enumerate() {
+                let part = self.shuffled(&all, near.order.iter().map(|first| first + at as i64));
+                self.store(&part, place);
+            }
+            return;
+        }
+        // Whole vectors, and one that ends with the last element.
+        let whole = Ty { element, lanes: near.count / lanes * lanes };
+        let first = self.load_memory(whole, &pointer, bytes);
+        let behind = near.count - lanes;
+        let last = self.offset(&pointer, behind * bytes);
+        let last = self.load_memory(Ty { element, lanes }, &last, bytes);
+        let last = self.shuffled(&last, (0..i64::from(whole.lanes)).map(|at| at.min(i64::from(lanes) - 1)));
+        for (at, place) in places.iter().enumerate() {
+            let from = |first: &i64| match first + at as i64 {
+                place if place < i64::from(whole.lanes) => place,
+                place => i64::from(whole.lanes) + place - i64::from(behind),
+            };
+            let part = self.of_two(&first, &last, near.order.iter().map(from));
+            self.store(&part, place);
+        }
+    }
+
+    /// Elements of two vectors, those of the second behind those of the first.
+    fn of_two(&mut self, first: &Val, second: &Val, order: impl IntoIterator<Item = i64>) -> Val {
+        let order: Vec<i64> = order.into_iter().collect();
+        let ty = Ty { lanes: order.len() as u32, ..first.ty };
+        let index = Ty::int(32, ty.lanes).lanes(order);
+        let (text, lanes) = (first.ty.text(), ty.lanes);
+        self.set(ty, format!("shufflevector {text} {}, {text} {}, <{lanes} x i32> {index}", first.text, second.text))
+    }
+}
