@@ -257,7 +257,7 @@ impl Shape {
         let Source { options, module, kernel, .. } = &*self.source;
         // A defect of the compiler costs speed, nothing else.
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let module = &standalone(module, *kernel)?;
+            let module = &standalone(module, *kernel, self.cta)?;
             let dump = options.dump.as_deref();
             let Options { target, style, .. } = *options;
             let task = Task { module, kernel: *kernel, cta: self.cta, target, style, dump };

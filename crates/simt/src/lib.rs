@@ -21,6 +21,7 @@ mod range;
 mod reason;
 mod shape;
 mod standalone;
+mod threads;
 mod transfer;
 mod uniformity;
 mod values;

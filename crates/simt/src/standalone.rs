@@ -8,6 +8,7 @@
 mod again;
 mod calls;
 mod copies;
+mod trips;
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ const MOST: usize = 60_000;
 ///
 /// # Errors
 /// Why calls cannot be replaced.
-pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String> {
+pub fn standalone(module: &Module, kernel: FunctionId, cta: [u32; 3]) -> Result<Module, String> {
     let own = &module.functions[kernel.0 as usize];
     let mut body = match &own.body {
         Some(body) if body.insts.iter().any(|inst| matches!(inst.op, Op::Call { .. })) => {
@@ -36,6 +37,7 @@ pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String>
     if let Some(body) = &mut body {
         body.insts.iter_mut().for_each(only_cta_of_its_cluster);
         copies::replace(body);
+        trips::write_out(body, cta);
         again::tell_apart(body);
         if body.insts.iter().any(asks_for_stack) {
             body.local_size = body.local_size.next_multiple_of(16) + STACK_ROOM;
@@ -313,35 +315,42 @@ impl<'m> Inliner<'m> {
 
     /// Puts the blocks into their order.
     fn arrange(&mut self) {
-        let targets = |end: &Terminator| {
-            let mut all: Vec<u32> = match &end.kind {
-                TerminatorKind::Bra { target, .. } => vec![target.0],
-                TerminatorKind::BrxIdx { targets, .. } => targets.iter().map(|target| target.0).collect(),
-                _ => Vec::new(),
-            };
-            all.extend(end.next.map(|next| next.0));
-            all
-        };
-        let successors: Vec<Vec<u32>> = self.drafts.iter().map(|draft| targets(&draft.end)).collect();
-        let arrangement = arrange(&successors);
-        let mut place = vec![0; self.drafts.len()];
-        for (new, old) in arrangement.order.iter().enumerate() {
-            place[*old as usize] = new as u32;
-        }
-        let moved = |block: &mut BlockId| block.0 = place[block.0 as usize];
-        let mut drafts: Vec<Option<Draft>> = std::mem::take(&mut self.drafts).into_iter().map(Some).collect();
-        for old in arrangement.order {
-            let Some(Draft { label, insts, mut end }) = drafts[old as usize].take() else { continue };
-            end.next.iter_mut().for_each(moved);
-            match &mut end.kind {
-                TerminatorKind::Bra { target, .. } => moved(target),
-                TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(moved),
-                _ => {}
-            }
-            let start = self.body.insts.len() as u32;
-            self.body.insts.extend(insts);
-            self.body.blocks.push(Block { label, insts: start..self.body.insts.len() as u32, terminator: end });
-        }
-        self.body.loops = arrangement.loops;
+        let drafts = std::mem::take(&mut self.drafts);
+        arrange_into(&mut self.body, drafts);
     }
+}
+
+/// Makes a body of blocks, in their order; those that nothing reaches are left out.
+fn arrange_into(body: &mut Body, drafts: Vec<Draft>) {
+    (body.insts, body.blocks) = (Vec::new(), Vec::new());
+    let targets = |end: &Terminator| {
+        let mut all: Vec<u32> = match &end.kind {
+            TerminatorKind::Bra { target, .. } => vec![target.0],
+            TerminatorKind::BrxIdx { targets, .. } => targets.iter().map(|target| target.0).collect(),
+            _ => Vec::new(),
+        };
+        all.extend(end.next.map(|next| next.0));
+        all
+    };
+    let successors: Vec<Vec<u32>> = drafts.iter().map(|draft| targets(&draft.end)).collect();
+    let arrangement = arrange(&successors);
+    let mut place = vec![0; drafts.len()];
+    for (new, old) in arrangement.order.iter().enumerate() {
+        place[*old as usize] = new as u32;
+    }
+    let moved = |block: &mut BlockId| block.0 = place[block.0 as usize];
+    let mut drafts: Vec<Option<Draft>> = drafts.into_iter().map(Some).collect();
+    for old in arrangement.order {
+        let Some(Draft { label, insts, mut end }) = drafts[old as usize].take() else { continue };
+        end.next.iter_mut().for_each(moved);
+        match &mut end.kind {
+            TerminatorKind::Bra { target, .. } => moved(target),
+            TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(moved),
+            _ => {}
+        }
+        let start = body.insts.len() as u32;
+        body.insts.extend(insts);
+        body.blocks.push(Block { label, insts: start..body.insts.len() as u32, terminator: end });
+    }
+    body.loops = arrangement.loops;
 }

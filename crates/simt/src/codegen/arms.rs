@@ -13,10 +13,10 @@ use warploom_ptx::ir::{Base, Inst, Op, Semantics, SharedLayout, Space, Terminato
 
 use super::function::{Val, Writer};
 use super::plan::Plan;
-use super::threads::Threads;
 use crate::access::{Access, Pattern};
 use crate::divergence::{only_ends, successors};
 use crate::shape::Shape;
+use crate::threads::Threads;
 use crate::values::{ValueId, paired};
 
 /// A block that only some threads of the CTA come to.

@@ -15,7 +15,7 @@ use super::function::{Val, Writer};
 use super::how::{How, how};
 use super::names::Ty;
 use super::plan::Plan;
-use super::threads::Threads;
+use crate::threads::Threads;
 
 /// Stores that are looked at for a load, the last ones.
 const RECENT: usize = 8;

@@ -57,7 +57,6 @@ mod streamed;
 mod stretch;
 mod switch;
 mod team;
-mod threads;
 mod width;
 
 pub use how::{How, how};

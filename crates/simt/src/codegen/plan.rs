@@ -23,10 +23,10 @@ use super::regions::Processor;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
 use super::team::{Point, Teams, is_seldom_apart, preferred_team};
-use super::threads::Threads;
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::{KernelInfo, analyze};
+use crate::threads::Threads;
 use crate::uniformity::block_of;
 use crate::values::{ValueId, paired};
 

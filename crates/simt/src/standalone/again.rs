@@ -46,9 +46,8 @@ pub(super) fn tell_apart(body: &mut Body) {
         return;
     }
     let cfg = Cfg::new(body);
-    let innermost = body.innermost_loops();
     for (reg, uses) in several {
-        splits.extend(of_register(body, &cfg, &innermost, uses).into_iter().map(|(write, reads)| (*reg, write, reads)));
+        splits.extend(of_register(body, &cfg, *reg, uses).into_iter().map(|(write, reads)| (*reg, write, reads)));
     }
     let mut copies: BTreeMap<u32, Vec<Inst>> = BTreeMap::new();
     for (reg, write, reads) in splits {
@@ -100,7 +99,7 @@ fn uses(body: &Body) -> BTreeMap<Reg, Uses> {
 }
 
 /// Writes with the reads that see nothing else, where others see more.
-fn of_register(body: &Body, cfg: &Cfg, innermost: &[Option<u32>], uses: &Uses) -> Vec<(u32, Vec<(u32, Place)>)> {
+fn of_register(body: &Body, cfg: &Cfg, reg: Reg, uses: &Uses) -> Vec<(u32, Vec<(u32, Place)>)> {
     let mut by_block: BTreeMap<u32, Vec<(Place, usize)>> = BTreeMap::new();
     for (at, (inst, block, _)) in uses.writes.iter().enumerate() {
         by_block.entry(*block).or_default().push((Place::Inst(*inst), at));
@@ -135,18 +134,13 @@ fn of_register(body: &Body, cfg: &Cfg, innermost: &[Option<u32>], uses: &Uses) -
             }
         }
     }
-    // What a loop adds to stays one with what it begins with.
     let stands_alone = |at: usize| {
-        let (inst, block, always) = uses.writes[at];
-        let inside = |block: u32| {
-            innermost[block as usize].is_none_or(|inner| {
-                let blocks = &body.loops[inner as usize].blocks;
-                !uses.writes.iter().enumerate().any(|(other, (_, block, _))| other != at && blocks.contains(block))
-            })
-        };
+        let (write, _, always) = uses.writes[at];
+        let inst = &body.insts[write as usize];
+        // What adds to a register stays one with what that began with.
+        let adds = inst.operands().iter().any(|operand| operand.read() == Some(reg));
         // Of what comes from memory nothing is known in any case.
-        let known = is_timeless(&body.insts[inst as usize].op);
-        always && known && shared & (1 << at) != 0 && inside(block)
+        always && !adds && is_timeless(&inst.op) && shared & (1 << at) != 0
     };
     let found = alone.into_iter().enumerate().filter(|(at, reads)| !reads.is_empty() && stands_alone(*at));
     found.map(|(at, reads)| (uses.writes[at].0, reads)).collect()

@@ -8,16 +8,17 @@ use warploom_ptx::ir::{
     SpecialReg, TypeClass,
 };
 
+use crate::gang::Gangs;
 use crate::info::KernelInfo;
 use crate::range::{constant, is_integer};
 use crate::values::{ValueId, paired};
 
 /// By value: what each thread of the CTA holds, as the bits of the register.
-pub(super) struct Threads(Vec<Option<Box<[u64]>>>);
+pub(crate) struct Threads(Vec<Option<Box<[u64]>>>);
 
 impl Threads {
     /// Of all values that one instruction writes, always.
-    pub(super) fn new(info: &KernelInfo<'_>, body: &Body, layout: &SharedLayout) -> Threads {
+    pub(crate) fn new(info: &KernelInfo<'_>, body: &Body, layout: &SharedLayout) -> Threads {
         let mut known = Threads(vec![None; info.values.len()]);
         for (inst, number) in body.insts.iter().zip(0u32..) {
             if inst.guard.is_some() {
@@ -40,7 +41,7 @@ impl Threads {
                             Some(constant(known.of(value)?[thread as usize], ty))
                         }
                     };
-                    let result = computed(info, layout, &inst.op, thread, read)?;
+                    let result = computed(&info.gangs, layout, &inst.op, thread, read)?;
                     Some(result as u64 & (u64::MAX >> (64 - bits)))
                 })
                 .collect();
@@ -50,13 +51,13 @@ impl Threads {
     }
 
     /// What each thread holds of a value.
-    pub(super) fn of(&self, value: ValueId) -> Option<&[u64]> {
+    pub(crate) fn of(&self, value: ValueId) -> Option<&[u64]> {
         self.0[value.0 as usize].as_deref()
     }
 }
 
 /// Operations whose first result [`computed`] may tell.
-fn is_covered(op: &Op) -> bool {
+pub(crate) fn is_covered(op: &Op) -> bool {
     match op {
         Op::Mov { ty, .. } | Op::Mul { ty, .. } | Op::Shift { ty, .. } => is_integer(*ty),
         Op::IntBinary { ty, sat, relu, .. } => is_integer(*ty) && !sat && !relu,
@@ -70,8 +71,8 @@ fn is_covered(op: &Op) -> bool {
 }
 
 /// The result of an instruction in one thread, in its low bits.
-fn computed(
-    info: &KernelInfo<'_>,
+pub(crate) fn computed(
+    gangs: &Gangs,
     layout: &SharedLayout,
     op: &Op,
     thread: u32,
@@ -126,12 +127,12 @@ fn computed(
             Some(i128::from(*layout.offsets.get(id)?) + i128::from(*offset))
         }
         Op::ReadSpecial { reg, .. } => Some(i128::from(match reg {
-            SpecialReg::TidX => info.gangs.tid(0, thread),
-            SpecialReg::TidY => info.gangs.tid(1, thread),
-            SpecialReg::TidZ => info.gangs.tid(2, thread),
-            SpecialReg::NtidX => info.gangs.cta[0],
-            SpecialReg::NtidY => info.gangs.cta[1],
-            SpecialReg::NtidZ => info.gangs.cta[2],
+            SpecialReg::TidX => gangs.tid(0, thread),
+            SpecialReg::TidY => gangs.tid(1, thread),
+            SpecialReg::TidZ => gangs.tid(2, thread),
+            SpecialReg::NtidX => gangs.cta[0],
+            SpecialReg::NtidY => gangs.cta[1],
+            SpecialReg::NtidZ => gangs.cta[2],
             _ => return None,
         })),
         _ => None,
