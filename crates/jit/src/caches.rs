@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use warploom_exec::grid::Grid;
 use warploom_simt::codegen::SiteKind;
 
+use crate::microarchitecture::{Microarchitecture, microarchitecture};
+
 /// So many times what the workers' own caches hold: from twice on, writing past them gained by itself, and from four times on also where the next kernel
 /// reads what was written.
 const BEYOND: u64 = 8;
@@ -16,7 +18,10 @@ const LINE: u64 = 63;
 pub(crate) fn nontemporal(sites: &[SiteKind], grid: &Grid) -> u64 {
     let bytes: u64 = sites.iter().filter(|site| site.nontemporal).map(|site| u64::from(site.bytes)).sum();
     let threads = [grid.launch.grid, grid.launch.cta].into_iter().flatten().map(u64::from).product::<u64>();
-    if is_beyond(threads * bytes, grid.sm_count, second_level()) { LINE } else { u64::MAX }
+    // Rows of tiles are far from one another.
+    let tiles = grid.launch.cta[1] > 1 && microarchitecture() == Microarchitecture::SkylakeServer;
+    let gains = !tiles && is_beyond(threads * bytes, grid.sm_count, second_level());
+    if gains { LINE } else { u64::MAX }
 }
 
 /// Whether so many bytes are far more than caches hold, of which each worker has one.

@@ -16,6 +16,7 @@ use crate::cache::entry::{Entry, Parts};
 use crate::cache::key::Key;
 use crate::kernel::CompiledKernel;
 use crate::llvm::llvm;
+use crate::microarchitecture::{Microarchitecture, microarchitecture};
 use crate::object;
 use crate::turns::Ways;
 
@@ -153,13 +154,15 @@ impl Task<'_> {
             analyze(self.module, self.kernel, gangs).ok_or_else(|| "it is no kernel".to_owned())
         };
         let mut info = analyze(units.lanes())?;
-        // AVX2 has gathers that are loads, and AMD's processors take those of AVX-512 apart as well.
-        let slow_gathers = units == VectorUnits::Avx2 || cpu.starts_with("znver");
+        // AVX2 has gathers that are loads, and some take those of AVX-512 apart as well.
+        let slow_gathers = units == VectorUnits::Avx2
+            || matches!(microarchitecture(), Microarchitecture::Amd | Microarchitecture::SkylakeServer);
         let width = preferred_width(&info, units, slow_gathers);
         if width != units.lanes() {
             info = analyze(width)?;
         }
-        let processor = codegen::Processor { name: cpu, features, fetches_rows: is_made_by_amd() };
+        let processor =
+            codegen::Processor { name: cpu, features, fetches_rows: microarchitecture() == Microarchitecture::Amd };
         compile_as(self.style, &info, &processor).map_err(|declined| declined.0)
     }
 
@@ -174,9 +177,8 @@ impl Task<'_> {
     /// What tells processors apart that run different code.
     fn machine(&self) -> String {
         let processor = match self.target {
-            Target::Host => host(),
-            Target::V3 if is_made_by_amd() => "x86-64-v3 of AMD",
-            Target::V3 => "x86-64-v3",
+            Target::Host => host().to_owned(),
+            Target::V3 => format!("x86-64-v3 of {:?}", microarchitecture()),
         };
         format!("{processor} {:?}", self.style)
     }
@@ -221,17 +223,6 @@ impl Task<'_> {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
-}
-
-/// Whether the processor that there is says that AMD has made it.
-fn is_made_by_amd() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let maker = std::arch::x86_64::__cpuid(0);
-        [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }
 
 /// The processor that there is, by what it says of itself.

@@ -14,6 +14,7 @@ mod effort;
 mod estimate;
 mod kernel;
 mod llvm;
+mod microarchitecture;
 mod object;
 mod sums;
 mod tier;
