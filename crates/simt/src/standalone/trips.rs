@@ -49,14 +49,13 @@ type Trip = BTreeMap<u32, Terminator>;
 /// All trips of a loop around barriers, if that is all that there can be.
 fn trips(body: &Body, gangs: &Gangs, inner: &Loop) -> Option<Vec<Trip>> {
     let blocks = &body.blocks[inner.blocks.start as usize..inner.blocks.end as usize];
-    let insts = |block: &Block| &body.insts[block.insts.start as usize..block.insts.end as usize];
     let waits = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Sync { .. }));
     let within = |other: &Loop| other.blocks != inner.blocks && inner.blocks.contains(&other.blocks.start);
     let long: usize = blocks.iter().map(|block| block.insts.len()).sum();
     if inner.irreducible
         || long * 2 > LONG
         || body.loops.iter().any(within)
-        || !blocks.iter().any(|block| insts(block).iter().any(waits))
+        || !blocks.iter().any(|block| insts_of(body, block).iter().any(waits))
     {
         return None;
     }
@@ -141,9 +140,7 @@ impl Evaluation<'_> {
 
     /// What is known at the end of a block.
     fn through(&self, block: u32, mut known: Known) -> Known {
-        for inst in &self.body.insts[self.body.blocks[block as usize].insts.start as usize..]
-            [..self.body.blocks[block as usize].insts.len()]
-        {
+        for inst in insts_of(self.body, &self.body.blocks[block as usize]) {
             let result = if inst.guard.is_none() { self.result(inst, &known) } else { None };
             let mut written = inst.operands().into_iter().filter_map(|operand| operand.def());
             let first = written.next();
@@ -196,6 +193,10 @@ impl Evaluation<'_> {
     }
 }
 
+fn insts_of<'b>(body: &'b Body, block: &Block) -> &'b [Inst] {
+    &body.insts[block.insts.start as usize..block.insts.end as usize]
+}
+
 /// What is known on both ways.
 fn common(mut one: Known, other: Known) -> Known {
     one.retain(|reg, number| other.get(reg) == Some(number));
@@ -218,9 +219,8 @@ fn targets(end: &Terminator) -> Option<Vec<u32>> {
 fn written_out(body: &Body, inner: &Loop, trips: &[Trip]) -> Vec<Draft> {
     let header = inner.blocks.start;
     let draft = |block: u32, end: Terminator| {
-        let Block { label, insts, .. } = &body.blocks[block as usize];
-        let insts = body.insts[insts.start as usize..insts.end as usize].to_vec();
-        Draft { label: label.clone(), insts, end }
+        let block = &body.blocks[block as usize];
+        Draft { label: block.label.clone(), insts: insts_of(body, block).to_vec(), end }
     };
     // Those outside keep their numbers; copies come behind all.
     let mut first = body.blocks.len() as u32;
