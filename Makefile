@@ -109,14 +109,20 @@ sweep-compiled: $(PROFILE)
 COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special|mma|mma-sp|wmma|ldmatrix)$$
 
 # Every benchmark kernel at full size, results compared with native code.
-suite: $(PROFILE) $(BUILD)/suite/bench
+suite: $(PROFILE) $(BUILD)/suite/bench $(BUILD)/suite/bench-more
 	BENCH_LIBCUDA=$(LIBCUDA) $(BUILD)/suite/bench --dir benches/suite --verify --no-opencl --no-cold --no-latency --no-limits
+	BENCH_LIBCUDA=$(LIBCUDA) $(BUILD)/suite/bench-more --dir benches/suite/more --verify --no-opencl --no-cold --no-latency --no-limits
 
 $(BUILD)/suite/bench: $(wildcard benches/suite/*.cpp benches/suite/*.h benches/suite/kernels/*.cu) benches/suite/tools/make_ptx.sh benches/suite/tools/cuda_device.h
 	@scripts/need.sh clang++-19 libomp-19 g++
 	sh benches/suite/tools/make_ptx.sh
 	@mkdir -p $(@D)
 	$(MAKE) --no-print-directory -C benches/suite BUILD=$(abspath $(@D))
+
+# After the first set's program: they share objects.
+$(BUILD)/suite/bench-more: $(BUILD)/suite/bench $(wildcard benches/suite/more/*.cpp benches/suite/more/*.h benches/suite/more/kernels/*.cu)
+	sh benches/suite/tools/make_ptx.sh more/ptx more
+	$(MAKE) --no-print-directory -C benches/suite BUILD=$(abspath $(@D)) more
 
 # NVIDIA's published samples that are known to pass (tests/samples), built with its compiler: fetches both. Not part of `make test`.
 test-samples: release
@@ -157,4 +163,4 @@ install: release
 
 clean:
 	$(CARGO) clean
-	rm -rf $(BUILD) benches/suite/ptx
+	rm -rf $(BUILD) benches/suite/ptx benches/suite/more/ptx
