@@ -52,6 +52,7 @@ impl Uniformity {
                 guesses,
                 results: vec![Shape::Unwritten; body.insts.len()],
                 forced: vec![None; values.len()],
+                unsure: vec![None; values.len()],
                 least: vec![Extent::Cta; values.len()],
                 splits: BTreeMap::new(),
                 gang_splits: BTreeMap::new(),
@@ -127,6 +128,8 @@ struct Fixpoint<'k> {
     results: Vec<Shape>,
     /// Values that differ between lanes because of where they are written and read.
     forced: Vec<Option<Reason>>,
+    /// Values that each trip of a loop gives the same, which lanes leave in different trips: if only lanes that still run tell whether their pattern holds, it is none behind the loop.
+    unsure: Vec<Option<Reason>>,
     /// Values that may differ between gangs for the same cause.
     least: Vec<Extent>,
     splits: BTreeMap<u32, Split>,
@@ -225,9 +228,10 @@ impl Fixpoint<'_> {
             }
             shape = shape.join(&self.results[inst as usize], self.gangs.width as usize);
         }
-        match shape {
-            Shape::Uniform(extent) => Shape::Uniform(extent.max(least)),
-            other => other,
+        match (shape, self.unsure[id.0 as usize]) {
+            (Shape::Uniform(extent), _) => Shape::Uniform(extent.max(least)),
+            (Shape::Affine(affine), Some(reason)) if !affine.told_by.is_empty() => Shape::Varying(reason),
+            (other, _) => other,
         }
     }
 
@@ -276,8 +280,8 @@ impl Fixpoint<'_> {
         let force = |this: &mut Self, value: ValueId, reason| {
             this.forced[value.0 as usize].get_or_insert(reason);
         };
+        self.splits.insert(block, split.clone());
         self.apply(&split, force, block);
-        self.splits.insert(block, split);
     }
 
     /// Finds the values that differ because lanes (or gangs) part at the end of `branch`.
@@ -300,8 +304,17 @@ impl Fixpoint<'_> {
             let exits = blocks.clone().flat_map(|block| successors(self.body, block));
             for exit in exits.filter(|to| !blocks.contains(to)) {
                 for &id in values.live_in(exit) {
-                    if within(self, id, &|at| blocks.contains(&at)) && !self.is_constant_in(id, &blocks) {
-                        note(self, id, Reason::LeftLoop { branch });
+                    if !within(self, id, &|at| blocks.contains(&at)) {
+                        continue;
+                    }
+                    let reason = Reason::LeftLoop { branch };
+                    match self.is_constant_in(id, &blocks) {
+                        false => note(self, id, reason),
+                        true if self.splits.contains_key(&branch) => {
+                            self.unsure[id.0 as usize].get_or_insert(reason);
+                        }
+                        // Gangs that leave a loop in different trips have all their lanes in each.
+                        true => {}
                     }
                 }
             }

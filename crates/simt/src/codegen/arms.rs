@@ -71,8 +71,9 @@ fn arm(
     const SHORT: u32 = 12;
     let (info, body) = (plan.info, plan.body);
     // Gangs that do not part in themselves are told apart by what is known of their threads only.
-    let whole = info.gang_splits.get(&branch).filter(|_| condition.is_some());
-    let split = info.divergence.splits.get(&branch).or(whole)?;
+    let parts = info.divergence.splits.get(&branch);
+    let whole = info.gang_splits.get(&branch).filter(|_| parts.is_none() && condition.is_some());
+    let split = parts.or(whole)?;
     let end = &body.blocks[branch as usize].terminator;
     let TerminatorKind::Bra { target, .. } = &end.kind else { return None };
     let (guard, next) = (end.guard?, end.next?.0);
