@@ -5,6 +5,7 @@
 //! looked at before they are believed.
 
 mod compute;
+mod edges;
 mod generate;
 mod kernel;
 mod left_over;

@@ -1,9 +1,11 @@
 //! Accesses of memory whose outcome does not depend on who runs first.
 
+use crate::edges;
 use crate::generate::{Generator, Together};
 
 pub(crate) fn access(g: &mut Generator, together: Together) -> String {
-    match g.rng.u32(..16) {
+    match g.rng.u32(..19) {
+        16..=18 => edges::load(g),
         0..=1 => row(g),
         2 => gather(g),
         3 => narrow(g),
