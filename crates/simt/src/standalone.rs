@@ -228,24 +228,19 @@ impl<'m> Inliner<'m> {
 
     fn end(&self, copy: &Copy, end: &Terminator, first: u32) -> Terminator {
         let mut end = end.clone();
-        let moved = |block: &mut BlockId| block.0 += first;
-        end.next.iter_mut().for_each(moved);
+        redirect(&mut end, &|to| to + first);
         if let Some(guard) = &mut end.guard {
             guard.reg = copy.reg(guard.reg);
         }
         end.loc = end.loc.map(|loc| LocId::new(loc.index() + copy.locs));
         match &mut end.kind {
-            TerminatorKind::Bra { target, .. } => moved(target),
-            TerminatorKind::BrxIdx { index, targets, .. } => {
-                *index = copy.operand(*index);
-                targets.iter_mut().for_each(moved);
-            }
+            TerminatorKind::BrxIdx { index, .. } => *index = copy.operand(*index),
             TerminatorKind::Ret { uniform } => {
                 if let Some(back) = copy.back {
                     end.kind = TerminatorKind::Bra { target: BlockId(back), uniform: *uniform };
                 }
             }
-            TerminatorKind::Next | TerminatorKind::Exit | TerminatorKind::Trap => {}
+            TerminatorKind::Bra { .. } | TerminatorKind::Next | TerminatorKind::Exit | TerminatorKind::Trap => {}
         }
         end
     }
@@ -320,34 +315,41 @@ impl<'m> Inliner<'m> {
     }
 }
 
+/// Where the end of a block leads to.
+fn targets(end: &Terminator) -> Vec<u32> {
+    let mut all: Vec<u32> = match &end.kind {
+        TerminatorKind::Bra { target, .. } => vec![target.0],
+        TerminatorKind::BrxIdx { targets, .. } => targets.iter().map(|target| target.0).collect(),
+        _ => Vec::new(),
+    };
+    all.extend(end.next.map(|next| next.0));
+    all
+}
+
+/// Gives the blocks that an end leads to other numbers.
+fn redirect(end: &mut Terminator, place: &dyn Fn(u32) -> u32) {
+    let to = |block: &mut BlockId| block.0 = place(block.0);
+    end.next.iter_mut().for_each(to);
+    match &mut end.kind {
+        TerminatorKind::Bra { target, .. } => to(target),
+        TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(to),
+        _ => {}
+    }
+}
+
 /// Makes a body of blocks, in their order; those that nothing reaches are left out.
 fn arrange_into(body: &mut Body, drafts: Vec<Draft>) {
     (body.insts, body.blocks) = (Vec::new(), Vec::new());
-    let targets = |end: &Terminator| {
-        let mut all: Vec<u32> = match &end.kind {
-            TerminatorKind::Bra { target, .. } => vec![target.0],
-            TerminatorKind::BrxIdx { targets, .. } => targets.iter().map(|target| target.0).collect(),
-            _ => Vec::new(),
-        };
-        all.extend(end.next.map(|next| next.0));
-        all
-    };
     let successors: Vec<Vec<u32>> = drafts.iter().map(|draft| targets(&draft.end)).collect();
     let arrangement = arrange(&successors);
     let mut place = vec![0; drafts.len()];
     for (new, old) in arrangement.order.iter().enumerate() {
         place[*old as usize] = new as u32;
     }
-    let moved = |block: &mut BlockId| block.0 = place[block.0 as usize];
     let mut drafts: Vec<Option<Draft>> = drafts.into_iter().map(Some).collect();
     for old in arrangement.order {
         let Some(Draft { label, insts, mut end }) = drafts[old as usize].take() else { continue };
-        end.next.iter_mut().for_each(moved);
-        match &mut end.kind {
-            TerminatorKind::Bra { target, .. } => moved(target),
-            TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(moved),
-            _ => {}
-        }
+        redirect(&mut end, &|to| place[to as usize]);
         let start = body.insts.len() as u32;
         body.insts.extend(insts);
         body.blocks.push(Block { label, insts: start..body.insts.len() as u32, terminator: end });

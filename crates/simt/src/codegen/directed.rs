@@ -92,10 +92,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn behind_each_other(&mut self, a: &Val, b: &Val) -> Val {
-        let ty = Ty { lanes: 2 * a.ty.lanes, ..a.ty };
-        let order = Ty::int(32, ty.lanes).lanes(0..i64::from(ty.lanes));
-        let (text, lanes) = (a.ty.text(), ty.lanes);
-        self.set(ty, format!("shufflevector {text} {}, {text} {}, <{lanes} x i32> {order}", a.text, b.text))
+        self.of_two(a, b, 0..2 * i64::from(a.ty.lanes))
     }
 
     /// A sum rounded to nearest, and what it lacks (by Knuth's two-sum); no number where the sum is none.

@@ -3,7 +3,7 @@
 
 use warploom_ptx::ir::{ScalarType, Space};
 
-use super::function::{Val, Writer};
+use super::function::Writer;
 use super::memory::Target;
 use super::names::{Element, Ty};
 
@@ -46,14 +46,8 @@ impl Writer<'_> {
         if self.plan.has_wide_vectors() || near.count <= lanes {
             // What is behind the last of them is not touched.
             let all = Ty { element, lanes: near.count.next_multiple_of(lanes) };
-            let name = format!("@llvm.masked.load.{}.p0", all.suffix());
-            self.plan.declare(format!("declare {0} {name}(ptr, i32, <{1} x i1>, {0})", all.text(), all.lanes));
             let mask = Ty::int(1, all.lanes).lanes((0..all.lanes).map(|at| i64::from(at < near.count)));
-            let (text, count) = (all.text(), all.lanes);
-            let call = format!(
-                "call {text} {name}(ptr {pointer}, i32 {bytes}, <{count} x i1> {mask}, {text} poison), !tbaa !7"
-            );
-            let all = self.set(all, call);
+            let all = self.masked_load(&pointer, all, bytes, [&mask, "poison"]);
             for (at, place) in places.iter().enumerate() {
                 let part = self.shuffled(&all, near.order.iter().map(|first| first + at as i64));
                 self.store(&part, place);
@@ -75,14 +69,5 @@ impl Writer<'_> {
             let part = self.of_two(&first, &last, near.order.iter().map(from));
             self.store(&part, place);
         }
-    }
-
-    /// Elements of two vectors, those of the second behind those of the first.
-    fn of_two(&mut self, first: &Val, second: &Val, order: impl IntoIterator<Item = i64>) -> Val {
-        let order: Vec<i64> = order.into_iter().collect();
-        let ty = Ty { lanes: order.len() as u32, ..first.ty };
-        let index = Ty::int(32, ty.lanes).lanes(order);
-        let (text, lanes) = (first.ty.text(), ty.lanes);
-        self.set(ty, format!("shufflevector {text} {}, {text} {}, <{lanes} x i32> {index}", first.text, second.text))
     }
 }

@@ -26,6 +26,24 @@ impl Writer<'_> {
         self.set(ty, text)
     }
 
+    /// Elements of two vectors, those of the second behind those of the first.
+    pub(super) fn of_two(&mut self, first: &Val, second: &Val, order: impl IntoIterator<Item = i64>) -> Val {
+        let order: Vec<i64> = order.into_iter().collect();
+        let ty = Ty { lanes: order.len() as u32, ..first.ty };
+        let index = Ty::int(32, ty.lanes).lanes(order);
+        let (text, lanes) = (first.ty.text(), ty.lanes);
+        self.set(ty, format!("shufflevector {text} {}, {text} {}, <{lanes} x i32> {index}", first.text, second.text))
+    }
+
+    /// A vector of memory, and what it holds where the mask is off, from which nothing is loaded.
+    pub(super) fn masked_load(&mut self, pointer: &str, ty: Ty, align: u32, [mask, off]: [&str; 2]) -> Val {
+        let (text, lanes) = (ty.text(), ty.lanes);
+        let name = format!("@llvm.masked.load.{}.p0", ty.suffix());
+        self.plan.declare(format!("declare {text} {name}(ptr, i32, <{lanes} x i1>, {text})"));
+        let arguments = format!("ptr {pointer}, i32 {align}, <{lanes} x i1> {mask}, {text} {off}");
+        self.set(ty, format!("call {text} {name}({arguments}), !tbaa !7"))
+    }
+
     pub(super) fn load_row(&mut self, pointer: &str, ty: ScalarType, places: &[String]) {
         let count = places.len() as u32;
         let all = Ty { element: Element::bits_of(ty), lanes: self.lanes() * count };
@@ -33,18 +51,7 @@ impl Writer<'_> {
         // In an arm the row is allowed as a whole.
         let mask =
             if self.is_in_asked_arm() { self.constant(Ty::int(1, all.lanes), 1) } else { self.repeated_mask(count) };
-        let name = format!("@llvm.masked.load.{}.p0", all.suffix());
-        self.plan.declare(format!("declare {0} {name}(ptr, i32, <{1} x i1>, {0})", all.text(), all.lanes));
-        let value = self.set(
-            all,
-            format!(
-                "call {0} {name}(ptr {pointer}, i32 {1}, <{2} x i1> {3}, {0} zeroinitializer), !tbaa !7",
-                all.text(),
-                ty.bytes(),
-                all.lanes,
-                mask.text
-            ),
-        );
+        let value = self.masked_load(pointer, all, ty.bytes(), [&mask.text, "zeroinitializer"]);
         for (at, place) in places.iter().enumerate() {
             let part = if count == 1 {
                 value.clone()
@@ -76,17 +83,7 @@ impl Writer<'_> {
             // Behind each other first, then in the order of memory.
             let first = all.ty.lanes;
             let wide = self.shuffled(value, (0..i64::from(first)).map(|at| at.min(i64::from(lanes) - 1)));
-            let order: Vec<i64> = (0..i64::from(first + lanes)).collect();
-            let ty = Ty { lanes: first + lanes, ..all.ty };
-            let index = Ty::int(32, ty.lanes).lanes(order);
-            let text = format!(
-                "shufflevector {0} {1}, {0} {2}, <{3} x i32> {index}",
-                all.ty.text(),
-                all.text,
-                wide.text,
-                ty.lanes
-            );
-            all = self.set(ty, text);
+            all = self.of_two(&all, &wide, 0..i64::from(first + lanes));
         }
         if count > 1 {
             all = self.shuffled(&all, (0..lanes * count).map(|at| i64::from(at % count * lanes + at / count)));

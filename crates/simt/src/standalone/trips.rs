@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use warploom_ptx::ir::{
-    BarrierOp, Block, BlockId, Body, Cfg, Inst, Loop, Op, Operand, Reg, SharedLayout, SpecialReg, Terminator,
-    TerminatorKind,
+    BarrierOp, Block, Body, Cfg, Inst, Loop, Op, Operand, Reg, SharedLayout, SpecialReg, Terminator, TerminatorKind,
 };
 
-use super::Draft;
+use super::{Draft, redirect, targets};
 use crate::gang::Gangs;
 use crate::range::constant;
 use crate::threads::{computed, is_covered};
@@ -112,7 +111,11 @@ impl Evaluation<'_> {
             let Some(known) = begins.remove(&block) else { continue };
             let known = self.through(block, known);
             let end = self.decided(&self.body.blocks[block as usize].terminator, &known);
-            let targets = targets(&end)?;
+            if let TerminatorKind::BrxIdx { .. } = end.kind {
+                return None;
+            }
+            let mut targets = targets(&end);
+            targets.dedup();
             // Of those that leave it, no matter where, nothing need be known.
             if targets.len() > 1 && targets.contains(&header) {
                 return None;
@@ -159,22 +162,16 @@ impl Evaluation<'_> {
 
     /// The first result of an instruction, if all threads have the same.
     fn result(&self, inst: &Inst, known: &Known) -> Option<u64> {
-        let number = match &inst.op {
-            Op::ReadSpecial { reg, .. } => match reg {
-                SpecialReg::NtidX => i128::from(self.gangs.cta[0]),
-                SpecialReg::NtidY => i128::from(self.gangs.cta[1]),
-                SpecialReg::NtidZ => i128::from(self.gangs.cta[2]),
-                _ => return None,
-            },
-            op if is_covered(op) => {
-                let layout = SharedLayout::default();
-                computed(self.gangs, &layout, op, 0, |operand, ty| match operand {
-                    Operand::Imm(bits) => Some(constant(bits, ty)),
-                    Operand::Reg(reg) => Some(constant(*known.get(&reg)?, ty)),
-                })?
-            }
-            _ => return None,
-        };
+        // Threads have numbers of their own.
+        let own =
+            matches!(inst.op, Op::ReadSpecial { reg: SpecialReg::TidX | SpecialReg::TidY | SpecialReg::TidZ, .. });
+        if own || !is_covered(&inst.op) {
+            return None;
+        }
+        let number = computed(self.gangs, &SharedLayout::default(), &inst.op, 0, |operand, ty| match operand {
+            Operand::Imm(bits) => Some(constant(bits, ty)),
+            Operand::Reg(reg) => Some(constant(*known.get(&reg)?, ty)),
+        })?;
         Some(number as u64)
     }
 
@@ -203,18 +200,6 @@ fn common(mut one: Known, other: Known) -> Known {
     one
 }
 
-/// Where the end of a block leads to; none for what is looked up in a table.
-fn targets(end: &Terminator) -> Option<Vec<u32>> {
-    let mut all: Vec<u32> = match &end.kind {
-        TerminatorKind::Bra { target, .. } => vec![target.0],
-        TerminatorKind::BrxIdx { .. } => return None,
-        _ => Vec::new(),
-    };
-    all.extend(end.next.map(|next| next.0));
-    all.dedup();
-    Some(all)
-}
-
 /// All blocks, with a copy of a loop's for each trip in its place.
 fn written_out(body: &Body, inner: &Loop, trips: &[Trip]) -> Vec<Draft> {
     let header = inner.blocks.start;
@@ -229,19 +214,14 @@ fn written_out(body: &Body, inner: &Loop, trips: &[Trip]) -> Vec<Draft> {
         places.push(trip.keys().copied().zip(first..).collect());
         first += trip.len() as u32;
     }
-    let moved = |mut end: Terminator, place: &dyn Fn(u32) -> u32| {
-        let to = |block: &mut BlockId| block.0 = place(block.0);
-        end.next.iter_mut().for_each(to);
-        match &mut end.kind {
-            TerminatorKind::Bra { target, .. } => to(target),
-            TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(to),
-            _ => {}
-        }
+    let moved = |end: &Terminator, place: &dyn Fn(u32) -> u32| {
+        let mut end = end.clone();
+        redirect(&mut end, place);
         end
     };
     let into = |block: u32| if block == header { places[0][&header] } else { block };
     let mut drafts: Vec<Draft> = (0..body.blocks.len() as u32)
-        .map(|block| draft(block, moved(body.blocks[block as usize].terminator.clone(), &into)))
+        .map(|block| draft(block, moved(&body.blocks[block as usize].terminator, &into)))
         .collect();
     for (number, trip) in trips.iter().enumerate() {
         for (block, end) in trip {
@@ -250,7 +230,7 @@ fn written_out(body: &Body, inner: &Loop, trips: &[Trip]) -> Vec<Draft> {
                 Some(place) => *place,
                 None => to,
             };
-            drafts.push(draft(*block, moved(end.clone(), &place)));
+            drafts.push(draft(*block, moved(end, &place)));
         }
     }
     drafts
