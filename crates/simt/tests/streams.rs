@@ -127,6 +127,27 @@ LOOP: add.s32 %r2, %r2, 1; xor.b32 %r1, %r1, %r2; setp.lt.s32 %p1, %r1, %r2; @%p
 }
 
 #[test]
+fn gangs_have_one_register_of_lanes_that_are_divided_into_rows() {
+    // `y[i] = x[3 * (i / n) + i % n]`
+    let rows = "
+    mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, %r3, %r4;
+    div.s32 %r6, %r5, %r1; mul.lo.s32 %r7, %r6, %r1; sub.s32 %r7, %r5, %r7; mad.lo.s32 %r7, %r6, 3, %r7;
+    mul.wide.s32 %rd5, %r7, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    ld.global.f32 %f2, [%rd6];
+    mul.wide.s32 %rd7, %r5, 4;
+    add.s64 %rd8, %rd2, %rd7;
+    st.global.f32 [%rd8], %f2;
+    ret;";
+    // The same of rows that end at a border, as few do.
+    let border = rows.replace("div.s32 %r6, %r5, %r1;", "min.s32 %r6, %r5, %r1;");
+    for units in [VectorUnits::Avx2, VectorUnits::Avx512] {
+        assert_eq!(width(rows, units, true), units.lanes());
+        assert!(width(&border, units, true) > units.lanes());
+    }
+}
+
+#[test]
 fn gangs_of_a_team_go_through_memory_one_after_the_other() {
     let text = compile(STREAM);
     let team = between(&text, "define internal i32 @team0", "\n}");

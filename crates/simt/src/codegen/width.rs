@@ -1,6 +1,6 @@
 //! How many threads run as one gang.
 
-use warploom_ptx::ir::{BarrierOp, Body, Loop, Op};
+use warploom_ptx::ir::{BarrierOp, Body, IntBinaryOp, Loop, MulMode, Op};
 
 use super::exchange::is_exchange;
 use crate::access::{AccessKind, Pattern};
@@ -23,12 +23,25 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     if slow_gathers && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
         return 1;
     }
+    // Rows that lanes are divided into are short (those of a picture's channel), and the fewer lanes, the fewer gangs lie in two of them.
+    if body.is_some_and(|body| divides_into_rows(info, body)) {
+        return units.lanes();
+    }
     // Beyond a row of the CTA lanes differ in more than one coordinate, and what was the same for all is no more.
     let row = 1 << info.gangs.cta[0].trailing_zeros();
     let wide = units.width(info.pressure, body.is_some_and(|body| !body.loops.is_empty()));
     // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
     let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
     if info.gangs.cta[0] == info.gangs.threads() { wide } else { wide.min(row).max(units.lanes()).max(least) }
+}
+
+/// Whether lanes are guessed to be in one row of those that a division tells apart.
+fn divides_into_rows(info: &KernelInfo<'_>, body: &Body) -> bool {
+    let divides = |op: &Op| {
+        matches!(op, Op::IntBinary { op: IntBinaryOp::Div | IntBinaryOp::Rem, .. } | Op::Mul { mode: MulMode::Hi, .. })
+    };
+    let guessed = info.edges && info.accesses.iter().any(|access| info.is_guessed(access));
+    guessed && body.insts.iter().any(|inst| divides(&inst.op))
 }
 
 /// Whether there are loops, and none of them goes to memory.
