@@ -31,7 +31,7 @@ pub(crate) fn load(g: &mut Generator) -> String {
 fn index(g: &mut Generator) -> String {
     let from = g.pick(&["%s6", "%s1", "%r2", "%s6"]);
     let limit = g.rng.u32(5..200);
-    match g.rng.u32(..7) {
+    match g.rng.u32(..8) {
         0 => {
             format!("add.s32 %s13, {from}, {};\nmax.s32 %s13, %s13, 0;\nmin.s32 %s13, %s13, {limit};", g.rng.i32(-9..9))
         }
@@ -56,6 +56,12 @@ fn index(g: &mut Generator) -> String {
                 (1 << by) - 1
             )
         }
+        // As many apart as nobody knows.
+        6 => format!(
+            "rem.u32 %s13, {from}, {};\nand.b32 %s15, {}, 3;\nmul.lo.s32 %s13, %s13, %s15;",
+            g.rng.u32(5..150),
+            g.uniform()
+        ),
         _ => format!(
             "shl.b32 %s13, {from}, 1;\nand.b32 %s13, %s13, 508;\nand.b32 %s15, {from}, {};\nor.b32 %s13, %s13, %s15;",
             [1, 3][g.rng.usize(..2)]

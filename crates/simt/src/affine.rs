@@ -67,6 +67,13 @@ impl Affine {
         (self.lanes.is_zero() || out.add_direction(&self.lanes.direction())).then_some(out)
     }
 
+    /// What it is if its only direction is added once.
+    pub(crate) fn with_ones(&self) -> Option<Affine> {
+        let [direction] = self.directions.as_slice() else { return None };
+        let lanes = self.lanes.zip(direction, 64, i64::wrapping_add);
+        Some(Affine { lanes, directions: SmallVec::new(), ..self.clone() })
+    }
+
     /// Notes that these tell too whether it holds.
     pub(crate) fn also_told_by(&mut self, insts: &[u32]) {
         for inst in insts {

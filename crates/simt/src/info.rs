@@ -1,6 +1,6 @@
 //! Everything about one kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warploom_ptx::ir::{Base, Body, FunctionId, FunctionKind, Module, Op, Operand, Semantics, Space};
 
@@ -33,6 +33,8 @@ pub struct KernelInfo<'m> {
     /// By value that differs in no known way: the pattern that lanes would have if they never parted, as they mostly do not where compilers unroll loops (the trips that are left
     /// over come first, and not all lanes need have as many). An instruction that makes an address of such a value finds out whether it holds.
     pub guesses: Vec<Option<Affine>>,
+    /// The values of which a number is guessed to be 1 that lanes are multiplied by: as that is mostly a parameter, it holds in all of a launch, or nowhere.
+    pub ones: BTreeSet<ValueId>,
     /// The instructions that find that out, with the value that each does of.
     pub guessed: BTreeMap<u32, ValueId>,
     /// Whether some guess is of lanes that are on one side of an edge: behind `min`, `max`, a division or a selection, which each CTA may have.
@@ -108,7 +110,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
     let guessed = guessed(body, &values, &uniformity);
-    let Uniformity { shapes, divergence, gang_splits, guesses, edges } = uniformity;
+    let Uniformity { shapes, divergence, gang_splits, guesses, ones, edges } = uniformity;
     let mut info = KernelInfo {
         module,
         kernel,
@@ -116,6 +118,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
         values,
         shapes,
         guesses,
+        ones,
         guessed,
         edges,
         divergence,

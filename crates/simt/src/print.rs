@@ -119,6 +119,11 @@ impl View<'_> {
         if !widened.is_empty() {
             out += &format!(", unless what line {} widens has wrapped around", lines(&widened));
         }
+        let one = |inst: &u32| self.info.guessed.get(inst).is_some_and(|value| self.info.ones.contains(value));
+        let (ones, guessed): (Vec<u32>, Vec<u32>) = guessed.into_iter().partition(one);
+        if !ones.is_empty() {
+            out += &format!(", if line {} finds that lanes are multiplied by 1", lines(&ones));
+        }
         if !guessed.is_empty() {
             out += &format!(", if line {} finds lanes as if they had never parted", lines(&guessed));
         }

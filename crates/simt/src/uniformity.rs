@@ -1,6 +1,6 @@
 //! The shape of every value, and where lanes part: each decides the other, so both are computed together, from nothing up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use warploom_ptx::ir::{BlockId, Body, Op, ScalarType, TerminatorKind};
@@ -26,6 +26,8 @@ pub(crate) struct Uniformity {
     pub(crate) gang_splits: BTreeMap<u32, Split>,
     /// By value that differs in no known way: the pattern that lanes would have if they never parted.
     pub(crate) guesses: Vec<Option<Affine>>,
+    /// Of which of them a number is guessed to be 1 that lanes are multiplied by.
+    pub(crate) ones: BTreeSet<ValueId>,
     /// Some of them are of lanes that are on one side of an edge.
     pub(crate) edges: bool,
 }
@@ -64,11 +66,11 @@ impl Uniformity {
         let parting = if apart { Parting::Always } else { Parting::AtBranches };
         let mut found = fixpoint(parting, Vec::new());
         // Where nothing differs because of where it is written and read, nor beyond an edge, it would not differ less if lanes never parted.
-        let mut edges = false;
+        let (mut edges, mut ones) = (false, BTreeSet::new());
         if !apart && (found.forced.iter().any(Option::is_some) || found.edges().next().is_some()) {
             let together = fixpoint(Parting::Never, Vec::new());
             edges = found.edges().any(|inst| !matches!(together.results[inst as usize], Shape::Varying(_)));
-            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize);
+            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize, &mut ones);
             if guesses.iter().any(Option::is_some) {
                 found = fixpoint(parting, guesses);
             }
@@ -79,7 +81,7 @@ impl Uniformity {
         }
         let mut divergence = Divergence::new(body, splits, &shapes, values);
         divergence.some_end = some_end(body, &divergence, &gang_splits, &shapes, values);
-        Uniformity { shapes, divergence, gang_splits, guesses, edges }
+        Uniformity { shapes, divergence, gang_splits, guesses, ones, edges }
     }
 }
 
@@ -94,15 +96,22 @@ enum Parting {
     Always,
 }
 
-/// What is guessed of values that differ and would have these shapes if lanes never parted: constants of lanes, which one look can find out.
-fn guesses(together: Vec<Shape>, shapes: &[Shape], width: usize) -> Vec<Option<Affine>> {
-    let guess = |(together, shape): (Shape, &Shape)| match shape {
+/// What is guessed of values that differ and would have these shapes if lanes never parted: constants of lanes, which one look can find out. A number that lanes are
+/// multiplied by and that nobody knows (the stride of a convolution) is mostly 1: those values are `ones`.
+fn guesses(together: Vec<Shape>, shapes: &[Shape], width: usize, ones: &mut BTreeSet<ValueId>) -> Vec<Option<Affine>> {
+    let guess = |(value, (together, shape)): (u32, (Shape, &Shape))| match shape {
         Shape::Varying(_) if together != Shape::Unwritten => {
-            together.as_affine(width).filter(|affine| affine.is_constant() && affine.told_by.is_empty())
+            let affine = together.as_affine(width).filter(|affine| affine.told_by.is_empty())?;
+            if affine.is_constant() {
+                return Some(affine);
+            }
+            let guess = affine.with_ones()?;
+            ones.insert(ValueId(value));
+            Some(guess)
         }
         _ => None,
     };
-    together.into_iter().zip(shapes).map(guess).collect()
+    (0..).zip(together.into_iter().zip(shapes)).map(guess).collect()
 }
 
 /// By instruction: its block.

@@ -99,11 +99,19 @@ impl Writer<'_> {
             return Ok(None);
         }
         let [row, elsewhere, done] = [(); 3].map(|()| self.fresh());
+        let mut anywhere = target.clone();
+        (anywhere.first, anywhere.apart, anywhere.flag) = (None, None, self.constant(Ty::int(1, 0), 1));
         self.line(format!("br i1 {}, label %L{row}, label %L{elsewhere}, !prof !2", target.flag.text));
         self.label(&format!("L{elsewhere}"));
         self.go_to_noted_rows(inst, target, ty, guesses, done)?;
-        let mut anywhere = target.clone();
-        (anywhere.first, anywhere.apart, anywhere.flag) = (None, None, self.constant(Ty::int(1, 0), 1));
+        if self.is_seldom_or_always() {
+            match guesses {
+                Guesses::Load(places) => self.load_weak(inst, &anywhere, ty, places, false)?,
+                Guesses::Store(values) => self.store_weak(inst, &anywhere, ty, values)?,
+            }
+            self.line(format!("br label %L{done}"));
+            return Ok(Some(self.as_guessed(target, row, done)));
+        }
         let fine = self.go_elsewhere(inst, target, ty, guesses)?;
         if self.full {
             self.or_leave(&fine);
@@ -124,10 +132,24 @@ impl Writer<'_> {
             self.store(&loaded, &places[0]);
         }
         self.line(format!("br label %L{done}"));
+        Ok(Some(self.as_guessed(target, row, done)))
+    }
+
+    /// Begins what is done where the guess holds.
+    fn as_guessed(&mut self, target: &Target, row: u32, done: u32) -> (Target, u32) {
         self.label(&format!("L{row}"));
         let mut there = target.clone();
-        there.flag = anywhere.flag;
-        Ok(Some((there, done)))
+        there.flag = self.constant(Ty::int(1, 0), 1);
+        (there, done)
+    }
+
+    /// Whether an access that is a guess goes elsewhere in all of a launch, or nowhere in it: then what it does there is worth being written in its place. One look for several
+    /// accesses is for where the guess holds.
+    fn is_seldom_or_always(&self) -> bool {
+        let info = self.plan.info;
+        let Some((_, access)) = self.plan.access(self.inst) else { return false };
+        let mut told = access.told_by.iter().filter_map(|inst| info.guessed.get(inst));
+        self.plan.hull(self.inst).is_none() && told.any(|value| info.ones.contains(value))
     }
 
     /// Has a function load or store for lanes that are not where they were guessed to be, if all that run are known to be allowed, and says whether they were. It is long, and

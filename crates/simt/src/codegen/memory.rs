@@ -131,7 +131,7 @@ impl Writer<'_> {
         !target.bytes.is_power_of_two() || target.bytes > 32
     }
 
-    fn load_weak(
+    pub(super) fn load_weak(
         &mut self,
         inst: &Inst,
         target: &Target,
@@ -252,7 +252,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn store_weak(&mut self, inst: &Inst, target: &Target, ty: ScalarType, values: &[Val]) -> Result<(), String> {
+    pub(super) fn store_weak(
+        &mut self,
+        inst: &Inst,
+        target: &Target,
+        ty: ScalarType,
+        values: &[Val],
+    ) -> Result<(), String> {
         if target.space == Space::Local || ty.bits() > 64 {
             self.pointers_of_all(inst, target)?;
             self.store_lanes(ty, values, false);
