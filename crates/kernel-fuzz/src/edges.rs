@@ -16,7 +16,10 @@ pub(crate) fn load(g: &mut Generator) -> String {
         1 => format!("cvt.u64.u32 %t8, %s13;\nmad.lo.s64 %t7, %t8, {scale}, %t1;"),
         _ => format!("mad.wide.u32 %t7, %s13, {scale}, %t1;"),
     };
-    let load = format!("ld.global.{ty} {x}, [%t7+{offset}];");
+    let load = match g.rng.u32(..4) {
+        0 => four_words(g),
+        _ => format!("ld.global.{ty} {x}, [%t7+{offset}];"),
+    };
     match g.rng.u32(..4) {
         // All trips make the same address, which is used behind the loop.
         0 => format!(
@@ -25,6 +28,21 @@ pub(crate) fn load(g: &mut Generator) -> String {
         ),
         _ => format!("{index}\n{address}\n{load}"),
     }
+}
+
+/// Loads of words behind each other, in any order, and mostly four of them: in one instruction only where they are aligned, which the first input is.
+fn four_words(g: &mut Generator) -> String {
+    if g.rng.u32(..4) == 0 {
+        let words = [(); 4].map(|()| g.word());
+        let apart = (1..4).all(|at| !words[..at].contains(&words[at]));
+        if apart {
+            return format!("and.b64 %t7, %t7, -16;\nld.global.v4.u32 {{{}}}, [%t7];", words.join(", "));
+        }
+    }
+    let mut order = [0, 4, 8, 12, 16];
+    g.rng.shuffle(&mut order);
+    let loads = order.map(|offset| format!("ld.global.u32 {}, [%t7+{offset}];", g.word()));
+    format!("and.b64 %t7, %t7, -4;\n{}", loads.join("\n"))
 }
 
 /// `%s13`: at most 511.

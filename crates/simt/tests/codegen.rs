@@ -250,6 +250,28 @@ fn rows_of_tiles_are_fetched_for_later_ctas() {
 }
 
 #[test]
+fn words_behind_each_other_are_loaded_at_once_wherever_lanes_go() {
+    let place = "mul.wide.u32 %rd4, %r2, 16; add.s64 %rd4, %rd1, %rd4;";
+    let sum = "add.u32 %r2, %r3, %r4; add.u32 %r5, %r5, %r6; add.u32 %r2, %r2, %r5;";
+    let loads = |words: [(u32, u32); 4], between: &str| {
+        let [first, rest @ ..] = words.map(|(reg, at)| format!("ld.global.u32 %r{reg}, [%rd4+{at}];"));
+        kernel(&format!("{place} {first} {between} {} {sum}", rest.join(" ")))
+    };
+    let count = |text: &str| {
+        let text = compile(text, [64, 1, 1]).expect("covered");
+        (text.matches("load <4 x i32>").count(), text.matches("load volatile ptr").count())
+    };
+    let in_order = [(3, 0), (4, 4), (5, 8), (6, 12)];
+    assert_eq!(count(&loads(in_order, "")), (16, 16));
+    assert_eq!(count(&loads([(5, 12), (3, 4), (4, 16), (6, 8)], "")), (16, 16));
+    assert_eq!(count(&kernel(&format!("{place} ld.global.v4.u32 {{%r3, %r4, %r5, %r6}}, [%rd4]; {sum}"))), (16, 16));
+    // Not all behind each other, or not all as they were when the first is loaded.
+    assert_eq!(count(&loads([(3, 0), (4, 4), (5, 8), (6, 16)], "")), (0, 0));
+    assert_eq!(count(&loads(in_order, "st.global.u32 [%rd3], %r1;")), (0, 0));
+    assert_eq!(count(&loads(in_order, "bar.sync 0;")), (0, 0));
+}
+
+#[test]
 fn what_is_not_covered_is_declined_with_its_line() {
     let fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd3], 128;";
     let reason = "line 9: fence.proxy.tensormap::generic.acquire.gpu";

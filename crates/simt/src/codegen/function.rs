@@ -66,6 +66,8 @@ pub(super) struct Writer<'p> {
     pub(super) arm_masks: Vec<Option<String>>,
     /// What gangs of the team have stored that others load, by the instruction and the gang.
     pub(super) stored: BTreeMap<(u32, u32), Val>,
+    /// Where words are that were loaded with others' by an instruction before, by the instruction and the gang of the team.
+    pub(super) quads: BTreeMap<(u32, u32), String>,
     /// What is asked for is asked of all gangs of the team.
     pub(super) whole: bool,
     /// Accesses of the instruction are known to be allowed.
@@ -104,6 +106,7 @@ impl<'p> Writer<'p> {
             member: 0,
             arm_masks: Vec::new(),
             stored: BTreeMap::new(),
+            quads: BTreeMap::new(),
             whole: false,
             checked: false,
             resumed: false,

@@ -125,7 +125,7 @@ impl Writer<'_> {
     }
 
     /// Lanes of one register that the processor gathers at known distances from one place.
-    fn words_of_a_gather(&self) -> u32 {
+    pub(super) fn words_of_a_gather(&self) -> u32 {
         if self.plan.has_wide_vectors() { 16 } else { 8 }
     }
 
@@ -164,10 +164,7 @@ impl Writer<'_> {
             };
             parts.push(self.set(ty, format!("call {vector} {call}, !tbaa !7")));
         }
-        while parts.len() > 1 {
-            parts = parts.chunks(2).map(|two| self.behind_each_other(&two[0], &two[1])).collect();
-        }
-        parts.swap_remove(0)
+        self.joined_in_pairs(parts)
     }
 
     pub(super) fn gather(&mut self, pointers: &Val, element: Element, align: u32) -> Val {

@@ -103,6 +103,10 @@ impl Writer<'_> {
         if let Some(value) = self.forwarded(ty_of) {
             return self.write(inst, 0, &value, signed);
         }
+        if let Some(place) = self.quads.remove(&(self.inst, self.member)) {
+            let value = self.load(ty_of, &place);
+            return self.write(inst, 0, &value, signed);
+        }
         let target = self.target(inst, *space, *addr)?;
         let places: Vec<String> = (0..dst.len()).map(|_| self.new_place(ty_of)).collect();
         if *semantics == Semantics::Weak {
@@ -183,6 +187,8 @@ impl Writer<'_> {
                 }
                 Ok(())
             })?;
+        } else if let Some(quad) = self.quad(target, ty, places.len()) {
+            self.short_or_long(inst, target, |this, _| this.load_quad(inst, target, &quad, ty, places))?;
         } else if !self.plan.gathers(ty.bits()) {
             self.pointers_of_all(inst, target)?;
             self.load_lanes(ty, places, false);
@@ -446,7 +452,7 @@ impl Writer<'_> {
     }
 
     /// The places of all lanes, for a gather.
-    fn gather_pointers(&mut self, inst: &Inst, target: &Target, bytes: u32) -> Result<Val, String> {
+    pub(super) fn gather_pointers(&mut self, inst: &Inst, target: &Target, bytes: u32) -> Result<Val, String> {
         let lanes = self.lanes();
         let (base, offsets) = match &target.apart {
             Some(apart) => {

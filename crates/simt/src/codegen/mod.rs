@@ -47,6 +47,7 @@ mod nontemporal;
 mod places;
 mod plan;
 mod prologue;
+mod quads;
 mod regions;
 mod rows;
 mod span;
