@@ -95,6 +95,15 @@ impl Transfer<'_> {
                 let row = mask.checked_add(1).filter(|row| row.count_ones() == 1)?;
                 within(&pattern, row).then(|| Shape::of(Affine { alignment: 0, ..pattern }))
             }
+            // The partner of a sort or a transform: mostly a bit is turned that lanes have in common.
+            Op::Logic { op: LogicOp::Xor, ty, a, b, .. } if is_integer(*ty) => {
+                let partner = match (pattern(*a), pattern(*b)) {
+                    (Some(one), None) if in_common(*b) => one,
+                    (None, Some(one)) if in_common(*a) => one,
+                    _ => return None,
+                };
+                Some(Shape::of(Affine { alignment: 0, ..partner }))
+            }
             _ => None,
         }
     }
@@ -495,7 +504,7 @@ pub(crate) fn is_edge(op: &Op) -> bool {
             | Op::Selp { .. }
             | Op::Mul { mode: MulMode::Hi, .. }
             | Op::Shift { direction: ShiftDirection::Right, .. }
-            | Op::Logic { op: LogicOp::And, .. }
+            | Op::Logic { op: LogicOp::And | LogicOp::Xor, .. }
     )
 }
 
