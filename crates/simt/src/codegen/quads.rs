@@ -73,25 +73,13 @@ impl Writer<'_> {
         ty: ScalarType,
         places: &[String],
     ) -> Result<(), String> {
-        let element = Element::bits_of(ty);
+        let ty = Ty { element: Element::bits_of(ty), lanes: self.lanes() };
         let pointers = self.gather_pointers(inst, target, 0)?;
-        let lanes = self.lanes();
-        self.line(format!("store <{lanes} x ptr> {}, ptr %addresses, align 64", pointers.text));
-        let word = Ty::int(64, 0);
-        let rows: Vec<Val> = (0..lanes)
-            .map(|lane| {
-                // Out of memory, of which processors load two words in a cycle: to take vectors apart in registers is as much work as a gather.
-                let at = self.offset("%addresses", 8 * lane);
-                let place = self.set(word, format!("load volatile ptr, ptr {at}"));
-                let place = self.set(word, format!("getelementptr i8, ptr {}, i64 {}", place.text, quad.low));
-                self.load_memory(Ty { element, lanes: WORDS as u32 }, &place.text, ty.bytes())
-            })
-            .collect();
-        let words = self.words_of_a_gather().min(lanes) as usize;
-        let registers: Vec<[Val; WORDS]> = rows.chunks(words).map(|rows| self.exchanged(rows)).collect();
+        self.line(format!("store <{} x ptr> {}, ptr %addresses, align 64", ty.lanes, pointers.text));
+        let (name, result) = self.quad_function(ty);
+        let all = self.set(ty, format!("call {result} {name}(ptr %addresses, i64 {})", quad.low)).text;
         for at in 0..WORDS {
-            let parts = registers.iter().map(|words| words[at].clone()).collect();
-            let value = self.joined_in_pairs(parts);
+            let value = self.set(ty, format!("extractvalue {result} {all}, {at}"));
             match quad.loads.map(|loads| loads[at]) {
                 None => self.store(&value, &places[at]),
                 Some(load) if load == self.inst => self.store(&value, &places[0]),
@@ -103,6 +91,37 @@ impl Writer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The function, and what it gives back: by word, what each lane has of it, whose first is so far from where its address leads. In place it would make teams of gangs
+    /// longer than they may be.
+    fn quad_function(&mut self, ty: Ty) -> (String, String) {
+        let (name, vector) = (format!("@quad{}", ty.lanes), ty.text());
+        let result = format!("{{ {} }}", [vector.as_str(); WORDS].join(", "));
+        let outside = (std::mem::take(&mut self.out), std::mem::take(&mut self.next), std::mem::take(&mut self.known));
+        let word = Ty::int(64, 0);
+        let rows: Vec<Val> = (0..ty.lanes)
+            .map(|lane| {
+                // Out of memory, of which processors load two words in a cycle: to take vectors apart in registers is as much work as a gather.
+                let at = self.offset("%addresses", 8 * lane);
+                let place = self.set(word, format!("load volatile ptr, ptr {at}"));
+                let place = self.set(word, format!("getelementptr i8, ptr {}, i64 %low", place.text));
+                self.load_memory(Ty { lanes: WORDS as u32, ..ty }, &place.text, ty.element.bits() / 8)
+            })
+            .collect();
+        let words = self.words_of_a_gather().min(ty.lanes) as usize;
+        let registers: Vec<[Val; WORDS]> = rows.chunks(words).map(|rows| self.exchanged(rows)).collect();
+        let mut all = "poison".to_owned();
+        for at in 0..WORDS {
+            let parts = registers.iter().map(|words| words[at].clone()).collect();
+            let value = self.joined_in_pairs(parts);
+            all = self.set(ty, format!("insertvalue {result} {all}, {vector} {}, {at}", value.text)).text;
+        }
+        self.line(format!("ret {result} {all}"));
+        let body = self.take_text();
+        (self.out, self.next, self.known) = outside;
+        self.plan.declare(format!("define internal {result} {name}(ptr %addresses, i64 %low) #1 {{\n{body}}}"));
+        (name, result)
     }
 
     /// By word: what each of some lanes has of it, from what each lane has of all words.
