@@ -33,8 +33,9 @@ pub struct KernelInfo<'m> {
     /// By value that differs in no known way: the pattern that lanes would have if they never parted, as they mostly do not where compilers unroll loops (the trips that are left
     /// over come first, and not all lanes need have as many). An instruction that makes an address of such a value finds out whether it holds.
     pub guesses: Vec<Option<Affine>>,
-    /// The values of which a number is guessed to be 1 that lanes are multiplied by: as that is mostly a parameter, it holds in all of a launch, or nowhere.
-    pub ones: BTreeSet<ValueId>,
+    /// The values whose guesses hold in all of a launch, or nowhere in it, as they are of its parameters: that a number which lanes are multiplied by is 1, or that a bit is
+    /// turned that they have in common.
+    pub steady: BTreeSet<ValueId>,
     /// The instructions that find that out, with the value that each does of.
     pub guessed: BTreeMap<u32, ValueId>,
     /// Whether some guess is of lanes that are on one side of an edge: behind `min`, `max`, a division or a selection, which each CTA may have.
@@ -110,7 +111,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
     let guessed = guessed(body, &values, &uniformity);
-    let Uniformity { shapes, divergence, gang_splits, guesses, ones, edges } = uniformity;
+    let Uniformity { shapes, divergence, gang_splits, guesses, steady, edges } = uniformity;
     let mut info = KernelInfo {
         module,
         kernel,
@@ -118,7 +119,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
         values,
         shapes,
         guesses,
-        ones,
+        steady,
         guessed,
         edges,
         divergence,

@@ -119,10 +119,13 @@ impl View<'_> {
         if !widened.is_empty() {
             out += &format!(", unless what line {} widens has wrapped around", lines(&widened));
         }
-        let one = |inst: &u32| self.info.guessed.get(inst).is_some_and(|value| self.info.ones.contains(value));
-        let (ones, guessed): (Vec<u32>, Vec<u32>) = guessed.into_iter().partition(one);
-        if !ones.is_empty() {
-            out += &format!(", if line {} finds that lanes are multiplied by 1", lines(&ones));
+        let is_steady = |inst: &u32| self.info.guessed.get(inst).is_some_and(|value| self.info.steady.contains(value));
+        let (steady, guessed): (Vec<u32>, Vec<u32>) = guessed.into_iter().partition(is_steady);
+        if !steady.is_empty() {
+            out += &format!(
+                ", if line {} finds lanes in the order that a parameter mostly leaves them in",
+                lines(&steady)
+            );
         }
         if !guessed.is_empty() {
             out += &format!(", if line {} finds lanes as if they had never parted", lines(&guessed));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use warploom_ptx::ir::{BlockId, Body, Op, ScalarType, TerminatorKind};
+use warploom_ptx::ir::{BlockId, Body, LogicOp, Op, ScalarType, TerminatorKind};
 
 use crate::affine::Affine;
 use crate::alignment::Alignments;
@@ -26,8 +26,8 @@ pub(crate) struct Uniformity {
     pub(crate) gang_splits: BTreeMap<u32, Split>,
     /// By value that differs in no known way: the pattern that lanes would have if they never parted.
     pub(crate) guesses: Vec<Option<Affine>>,
-    /// Of which of them a number is guessed to be 1 that lanes are multiplied by.
-    pub(crate) ones: BTreeSet<ValueId>,
+    /// Which of them hold in all of a launch, or nowhere in it.
+    pub(crate) steady: BTreeSet<ValueId>,
     /// Some of them are of lanes that are on one side of an edge.
     pub(crate) edges: bool,
 }
@@ -66,12 +66,17 @@ impl Uniformity {
         let parting = if apart { Parting::Always } else { Parting::AtBranches };
         let mut found = fixpoint(parting, Vec::new());
         // Where nothing differs because of where it is written and read, nor beyond an edge, it would not differ less if lanes never parted.
-        let (mut edges, mut ones) = (false, BTreeSet::new());
+        let (mut edges, mut steady) = (false, BTreeSet::new());
         if !apart && (found.forced.iter().any(Option::is_some) || found.edges().next().is_some()) {
             let together = fixpoint(Parting::Never, Vec::new());
-            edges = found.edges().any(|inst| !matches!(together.results[inst as usize], Shape::Varying(_)));
-            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize, &mut ones);
+            let guessed = |inst: &u32| !matches!(together.results[*inst as usize], Shape::Varying(_));
+            edges = found.edges().any(|inst| guessed(&inst));
+            let turns = |inst: &u32| matches!(body.insts[*inst as usize].op, Op::Logic { op: LogicOp::Xor, .. });
+            let turned = found.edges().filter(turns).filter(guessed);
+            steady.extend(turned.filter_map(|inst| values.written(body, inst)));
+            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize, &mut steady);
             if guesses.iter().any(Option::is_some) {
+                follow(body, values, &guesses, &mut steady);
                 found = fixpoint(parting, guesses);
             }
         }
@@ -81,7 +86,7 @@ impl Uniformity {
         }
         let mut divergence = Divergence::new(body, splits, &shapes, values);
         divergence.some_end = some_end(body, &divergence, &gang_splits, &shapes, values);
-        Uniformity { shapes, divergence, gang_splits, guesses, ones, edges }
+        Uniformity { shapes, divergence, gang_splits, guesses, steady, edges }
     }
 }
 
@@ -97,8 +102,13 @@ enum Parting {
 }
 
 /// What is guessed of values that differ and would have these shapes if lanes never parted: constants of lanes, which one look can find out. A number that lanes are
-/// multiplied by and that nobody knows (the stride of a convolution) is mostly 1: those values are `ones`.
-fn guesses(together: Vec<Shape>, shapes: &[Shape], width: usize, ones: &mut BTreeSet<ValueId>) -> Vec<Option<Affine>> {
+/// multiplied by and that nobody knows (the stride of a convolution) is mostly 1: those are `steady`.
+fn guesses(
+    together: Vec<Shape>,
+    shapes: &[Shape],
+    width: usize,
+    steady: &mut BTreeSet<ValueId>,
+) -> Vec<Option<Affine>> {
     let guess = |(value, (together, shape)): (u32, (Shape, &Shape))| match shape {
         Shape::Varying(_) if together != Shape::Unwritten => {
             let affine = together.as_affine(width).filter(|affine| affine.told_by.is_empty())?;
@@ -106,12 +116,27 @@ fn guesses(together: Vec<Shape>, shapes: &[Shape], width: usize, ones: &mut BTre
                 return Some(affine);
             }
             let guess = affine.with_ones()?;
-            ones.insert(ValueId(value));
+            steady.insert(ValueId(value));
             Some(guess)
         }
         _ => None,
     };
     (0..).zip(together.into_iter().zip(shapes)).map(guess).collect()
+}
+
+/// Adds the values whose guesses come from those of steady ones.
+fn follow(body: &Body, values: &Values, guesses: &[Option<Affine>], steady: &mut BTreeSet<ValueId>) {
+    let mut before = 0;
+    while std::mem::replace(&mut before, steady.len()) != steady.len() {
+        for inst in 0..body.insts.len() as u32 {
+            let operands = body.insts[inst as usize].operands();
+            let mut read = paired(&operands, values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
+            if read.any(|(_, value)| value.is_some_and(|value| steady.contains(&value))) {
+                let written = values.written(body, inst);
+                steady.extend(written.filter(|value| guesses[value.0 as usize].is_some()));
+            }
+        }
+    }
 }
 
 /// By instruction: its block.

@@ -44,6 +44,7 @@ impl Writer<'_> {
         self.together = true;
         self.mask = self.constant(self.mask_type(), 1).text;
         self.sides.clear();
+        self.quads.clear();
         self.deferred.clear();
     }
 

@@ -104,7 +104,7 @@ impl Writer<'_> {
         self.line(format!("br i1 {}, label %L{row}, label %L{elsewhere}, !prof !2", target.flag.text));
         self.label(&format!("L{elsewhere}"));
         self.go_to_noted_rows(inst, target, ty, guesses, done)?;
-        if self.is_seldom_or_always() {
+        if self.is_steady() {
             match guesses {
                 Guesses::Load(places) => self.load_weak(inst, &anywhere, ty, places, false)?,
                 Guesses::Store(values) => self.store_weak(inst, &anywhere, ty, values)?,
@@ -145,11 +145,11 @@ impl Writer<'_> {
 
     /// Whether an access that is a guess goes elsewhere in all of a launch, or nowhere in it: then what it does there is worth being written in its place. One look for several
     /// accesses is for where the guess holds.
-    fn is_seldom_or_always(&self) -> bool {
+    fn is_steady(&self) -> bool {
         let info = self.plan.info;
         let Some((_, access)) = self.plan.access(self.inst) else { return false };
         let mut told = access.told_by.iter().filter_map(|inst| info.guessed.get(inst));
-        self.plan.hull(self.inst).is_none() && told.any(|value| info.ones.contains(value))
+        self.plan.hull(self.inst).is_none() && told.any(|value| info.steady.contains(value))
     }
 
     /// Has a function load or store for lanes that are not where they were guessed to be, if all that run are known to be allowed, and says whether they were. It is long, and

@@ -100,11 +100,11 @@ impl Writer<'_> {
         }
         let common = (0..dst.len()).all(|at| self.written(inst, at).is_none_or(|value| self.is_scalar(value)));
         let ty_of = Ty { element: Element::bits_of(*ty), lanes: if common { 0 } else { self.lanes() } };
-        if let Some(value) = self.forwarded(ty_of) {
+        if let Some(place) = self.quads.remove(&(self.inst, self.member)).filter(|_| self.full) {
+            let value = self.load(ty_of, &place);
             return self.write(inst, 0, &value, signed);
         }
-        if let Some(place) = self.quads.remove(&(self.inst, self.member)) {
-            let value = self.load(ty_of, &place);
+        if let Some(value) = self.forwarded(ty_of) {
             return self.write(inst, 0, &value, signed);
         }
         let target = self.target(inst, *space, *addr)?;
