@@ -78,6 +78,11 @@ impl KernelInfo<'_> {
         self.values.read(body, inst, Operand::Reg(reg))
     }
 
+    /// Whether some access goes to a row that is a guess, and that may end within a gang.
+    pub(crate) fn has_guessed_edges(&self) -> bool {
+        self.edges && self.accesses.iter().any(|access| self.is_guessed(access))
+    }
+
     /// Whether the pattern of an access is a guess.
     pub fn is_guessed(&self, access: &Access) -> bool {
         access.told_by.iter().any(|inst| self.guessed.contains_key(inst))

@@ -61,12 +61,16 @@ impl Transfer<'_> {
             _ => None,
         };
         let in_common = |operand: Operand| self.shape(at, operand).is_uniform();
-        // Of two, the one that has a pattern, or what both have.
-        let either = |a: Operand, b: Operand| match (pattern(a), pattern(b)) {
-            (Some(one), Some(other)) => (one.lanes == other.lanes).then_some(Affine { alignment: 0, ..one }),
+        // Of two, the one that has a pattern; the other is the same for all.
+        let alone = |a: Operand, b: Operand| match (pattern(a), pattern(b)) {
             (Some(one), None) if in_common(b) => Some(Affine { alignment: 0, ..one }),
             (None, Some(one)) if in_common(a) => Some(Affine { alignment: 0, ..one }),
             _ => None,
+        };
+        // That, or what both have.
+        let either = |a: Operand, b: Operand| match (pattern(a), pattern(b)) {
+            (Some(one), Some(other)) => (one.lanes == other.lanes).then_some(Affine { alignment: 0, ..one }),
+            _ => alone(a, b),
         };
         // Lanes lie in fewer numbers than a row has.
         let within = |pattern: &Affine, row: i64| {
@@ -96,14 +100,7 @@ impl Transfer<'_> {
                 within(&pattern, row).then(|| Shape::of(Affine { alignment: 0, ..pattern }))
             }
             // The partner of a sort or a transform: mostly a bit is turned that lanes have in common.
-            Op::Logic { op: LogicOp::Xor, ty, a, b, .. } if is_integer(*ty) => {
-                let partner = match (pattern(*a), pattern(*b)) {
-                    (Some(one), None) if in_common(*b) => one,
-                    (None, Some(one)) if in_common(*a) => one,
-                    _ => return None,
-                };
-                Some(Shape::of(Affine { alignment: 0, ..partner }))
-            }
+            Op::Logic { op: LogicOp::Xor, ty, a, b, .. } if is_integer(*ty) => alone(*a, *b).map(Shape::of),
             _ => None,
         }
     }

@@ -69,11 +69,12 @@ impl Uniformity {
         let (mut edges, mut steady) = (false, BTreeSet::new());
         if !apart && (found.forced.iter().any(Option::is_some) || found.edges().next().is_some()) {
             let together = fixpoint(Parting::Never, Vec::new());
-            let guessed = |inst: &u32| !matches!(together.results[*inst as usize], Shape::Varying(_));
-            edges = found.edges().any(|inst| guessed(&inst));
-            let turns = |inst: &u32| matches!(body.insts[*inst as usize].op, Op::Logic { op: LogicOp::Xor, .. });
-            let turned = found.edges().filter(turns).filter(guessed);
-            steady.extend(turned.filter_map(|inst| values.written(body, inst)));
+            for inst in found.edges().filter(|inst| !matches!(together.results[*inst as usize], Shape::Varying(_))) {
+                edges = true;
+                if matches!(body.insts[inst as usize].op, Op::Logic { op: LogicOp::Xor, .. }) {
+                    steady.extend(values.written(body, inst));
+                }
+            }
             let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize, &mut steady);
             if guesses.iter().any(Option::is_some) {
                 follow(body, values, &guesses, &mut steady);

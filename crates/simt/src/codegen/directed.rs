@@ -95,6 +95,14 @@ impl Writer<'_> {
         self.of_two(a, b, 0..2 * i64::from(a.ty.lanes))
     }
 
+    /// Vectors behind each other: a power of two of them.
+    pub(super) fn joined_in_pairs(&mut self, mut parts: Vec<Val>) -> Val {
+        while parts.len() > 1 {
+            parts = parts.chunks(2).map(|two| self.behind_each_other(&two[0], &two[1])).collect();
+        }
+        parts.swap_remove(0)
+    }
+
     /// A sum rounded to nearest, and what it lacks (by Knuth's two-sum); no number where the sum is none.
     pub(super) fn sum_and_loss(&mut self, a: &Val, b: &Val) -> (Val, Val) {
         let sum = self.binary("fadd", a, b);

@@ -147,12 +147,4 @@ impl Writer<'_> {
         let [third, fourth] = halves.map(|words| mixed(&ab_high, &cd_high, words));
         [first, second, third, fourth]
     }
-
-    /// Vectors behind each other: a power of two of them.
-    pub(super) fn joined_in_pairs(&mut self, mut parts: Vec<Val>) -> Val {
-        while parts.len() > 1 {
-            parts = parts.chunks(2).map(|two| self.behind_each_other(&two[0], &two[1])).collect();
-        }
-        parts.swap_remove(0)
-    }
 }

@@ -40,8 +40,7 @@ fn divides_into_rows(info: &KernelInfo<'_>, body: &Body) -> bool {
     let divides = |op: &Op| {
         matches!(op, Op::IntBinary { op: IntBinaryOp::Div | IntBinaryOp::Rem, .. } | Op::Mul { mode: MulMode::Hi, .. })
     };
-    let guessed = info.edges && info.accesses.iter().any(|access| info.is_guessed(access));
-    guessed && body.insts.iter().any(|inst| divides(&inst.op))
+    info.has_guessed_edges() && body.insts.iter().any(|inst| divides(&inst.op))
 }
 
 /// Whether there are loops, and none of them goes to memory.

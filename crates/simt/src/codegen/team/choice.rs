@@ -39,8 +39,7 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
         return (team, if team.is_multiple_of(2) { team / 2 } else { team });
     }
     // A team is left where a guess does not hold, which nearly never is so of lanes that meet, but often of a row that ends.
-    let guessed = info.edges && info.accesses.iter().any(|access| info.is_guessed(access));
-    if guessed {
+    if info.has_guessed_edges() {
         return (0, 0);
     }
     let long = written_for_each(plan);
