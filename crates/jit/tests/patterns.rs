@@ -170,6 +170,16 @@ fn columns_are_gathered_by_distances_of_32_bits() {
     }
 }
 
+#[test]
+fn every_second_element_is_taken_out_of_what_lies_between_where_some_lanes_run_too() {
+    for processor in [AVX2, AVX512] {
+        let line = "shl.b32 %r4, %r1, 3; cvt.u64.u32 %rd4, %r4; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5+4];";
+        let text = code(line, processor);
+        assert_eq!(count(&text, "vpgatherdd") + count(&text, "vpgatherqd"), 0, "{text}");
+        assert_eq!(calls(&text).iter().filter(|call| !asks(call)).count(), 0, "{text}");
+    }
+}
+
 /// The assembly of a kernel that adds a word of `b` to one of `a`, and stores it to `to`.
 fn sums_to(to: &str, (cpu, features, _): (&str, &str, u32), width: u32) -> String {
     let text = format!(

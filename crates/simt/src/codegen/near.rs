@@ -18,12 +18,14 @@ pub(super) struct Near {
 }
 
 impl Writer<'_> {
-    /// Elements of all lanes of a gang that are near enough, so many of each lane; none if not all lanes run, as what they do not load need not be memory.
+    /// Elements of all lanes of a gang that are near enough, so many of each lane; none where those that do not run load what has not been looked at, which need not be memory.
     pub(super) fn near(&self, target: &Target, ty: ScalarType, parts: usize) -> Option<Near> {
         /// Elements between them that nobody asks for, for each that is, where more registers are filled than with words.
         const APART: i64 = 4;
         let all = self.constant(self.mask_type(), 1).text;
-        let apart = target.apart.as_ref().filter(|_| self.full && self.mask == all && ty.bits() <= 64)?;
+        // Masked code has all of a row looked at on its short way.
+        let looked_at = if self.full { self.mask == all } else { !target.proven };
+        let apart = target.apart.as_ref().filter(|_| looked_at && ty.bits() <= 64)?;
         if target.space == Space::Local {
             return None;
         }
