@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use warploom_ptx::ir::{Body, ScalarType};
+use warploom_ptx::ir::{Body, MulMode, Op, ScalarType};
 
 use crate::divergence::successors;
 use crate::shape::Shape;
@@ -17,6 +17,9 @@ pub struct Pressure {
     pub masks: u32,
     /// Of values that lanes have in common, patterns included.
     pub uniform: u32,
+    /// Of the varying values that a trip of one loop leaves to the next; those of 64 bits count twice, as gangs as wide as one register of words have two of them
+    /// already, which do not wait for each other.
+    pub carried: u32,
 }
 
 /// The vector units of a processor.
@@ -50,14 +53,26 @@ impl VectorUnits {
     }
 
     /// The widest gangs whose values fit into the registers, of one or two registers or a warp; one register, if none fit. Without loops what is spilled is
-    /// so only once, and costs less than one more gang's checks and addresses: then there may be four times as much.
+    /// so only once, and costs less than one more gang's checks and addresses: then there may be more.
+    ///
+    /// With few registers a loop may spill what its trips only read, which instructions take from memory, as long as what trips leave to each other fits: they wait for
+    /// each other less the more lanes there are (docs/performance.md).
     pub fn width(self, pressure: Pressure, loops: bool) -> u32 {
         let native = self.lanes();
         let masks = if self == VectorUnits::Avx512 { 0 } else { pressure.masks };
         let alive = pressure.varying + masks;
-        let budget = if loops { self.budget() } else { 4 * self.budget() };
-        let widths = [32, 2 * native, native];
-        widths.into_iter().find(|width| alive * (width / native) <= budget).unwrap_or(native)
+        let budget = self.budget();
+        let fits = |width: u32| {
+            let registers = width / native;
+            match self {
+                _ if alive * registers <= budget => true,
+                VectorUnits::Avx2 if loops => pressure.carried * registers <= budget && alive * registers <= 2 * budget,
+                // Four registers of each value take more moving about than two.
+                VectorUnits::Avx2 if registers > 2 => 2 * alive * registers <= 5 * budget,
+                _ => !loops && alive * registers <= 4 * budget,
+            }
+        };
+        [32, 2 * native, native].into_iter().find(|width| fits(*width)).unwrap_or(native)
     }
 }
 
@@ -102,16 +117,34 @@ pub(crate) fn weight<'v>(values: &Values, shapes: &[Shape], live: impl IntoItera
     out
 }
 
+/// Varying words that an instruction takes for what it leaves to nobody: the high half of a product comes out of registers for words of twice its size.
+fn meanwhile(body: &Body, values: &Values, shapes: &[Shape], inst: u32) -> u32 {
+    let Op::Mul { mode: MulMode::Hi, ty, .. } = &body.insts[inst as usize].op else { return 0 };
+    let written = values.written(body, inst).map(|value| &shapes[value.0 as usize]);
+    if matches!(written, Some(Shape::Varying(_))) { 2 * ty.bits().div_ceil(32) } else { 0 }
+}
+
 impl Pressure {
     pub(crate) fn of(body: &Body, values: &Values, shapes: &[Shape]) -> Pressure {
         let mut most = Pressure::default();
         for block in 0..body.blocks.len() as u32 {
-            scan(body, values, block, |_, live| {
-                let now = weight(values, shapes, live);
+            scan(body, values, block, |inst, live| {
+                let mut now = weight(values, shapes, live);
+                now.varying += inst.map_or(0, |inst| meanwhile(body, values, shapes, inst));
                 most.varying = most.varying.max(now.varying);
                 most.masks = most.masks.max(now.masks);
                 most.uniform = most.uniform.max(now.uniform);
             });
+        }
+        for inner in &body.loops {
+            let insts = body.blocks[inner.blocks.start as usize].insts.start
+                ..body.blocks[inner.blocks.end as usize - 1].insts.end;
+            let written = |value: &&ValueId| values.get(**value).defs.iter().any(|def| insts.contains(def));
+            let carried = values.live_in(inner.header().0).iter().filter(written);
+            let (long, short): (Vec<&ValueId>, Vec<&ValueId>) =
+                carried.partition(|value| values.get(**value).ty.bits() > 32);
+            let words = 2 * weight(values, shapes, long).varying + weight(values, shapes, short).varying;
+            most.carried = most.carried.max(words);
         }
         most
     }
@@ -123,14 +156,24 @@ mod tests {
 
     #[test]
     fn widths_follow_the_registers() {
-        let pressure = |varying| Pressure { varying, masks: 1, uniform: 9 };
+        let pressure = |varying| Pressure { varying, masks: 1, uniform: 9, carried: varying };
         assert_eq!(VectorUnits::Avx2.width(pressure(2), true), 32);
         assert_eq!(VectorUnits::Avx2.width(pressure(6), true), 16);
         assert_eq!(VectorUnits::Avx2.width(pressure(40), true), 8);
         assert_eq!(VectorUnits::Avx512.width(pressure(14), true), 32);
         assert_eq!(VectorUnits::Neon.width(pressure(13), true), 8);
+        // Of which a loop leaves little to its next trip.
+        let carrying = |varying, carried| Pressure { carried, ..pressure(varying) };
+        assert_eq!(VectorUnits::Avx2.width(carrying(6, 3), true), 32);
+        assert_eq!(VectorUnits::Avx2.width(carrying(12, 6), true), 16);
+        assert_eq!(VectorUnits::Avx2.width(carrying(12, 9), true), 8);
+        assert_eq!(VectorUnits::Avx2.width(carrying(40, 3), true), 8);
+        assert_eq!(VectorUnits::Avx512.width(carrying(20, 3), true), 16);
         // Without loops.
-        assert_eq!(VectorUnits::Avx2.width(pressure(13), false), 32);
+        assert_eq!(VectorUnits::Avx2.width(pressure(7), false), 32);
+        assert_eq!(VectorUnits::Avx2.width(pressure(13), false), 16);
+        assert_eq!(VectorUnits::Avx2.width(pressure(27), false), 16);
+        assert_eq!(VectorUnits::Avx512.width(pressure(50), false), 32);
         assert_eq!(VectorUnits::Avx2.width(pressure(40), false), 8);
     }
 }

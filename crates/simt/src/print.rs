@@ -28,8 +28,12 @@ impl Display for KernelInfo<'_> {
         view.accesses(f)?;
         view.barriers(f)?;
         view.waits(f)?;
-        let Pressure { varying, masks, uniform } = self.pressure;
-        write!(f, "  alive at once: {varying} varying words, {masks} masks, {uniform} words in common; gangs of")?;
+        let Pressure { varying, masks, uniform, carried } = self.pressure;
+        write!(f, "  alive at once: {varying} varying words, {masks} masks, {uniform} words in common")?;
+        if carried > 0 {
+            write!(f, ", {carried} varying words from trip to trip")?;
+        }
+        write!(f, "; gangs of")?;
         for (at, units) in VectorUnits::ALL.into_iter().enumerate() {
             let name = ["AVX2", "AVX-512", "NEON"][at];
             write!(
@@ -237,7 +241,7 @@ impl View<'_> {
                 RegionStart::Entry => "the entry".to_owned(),
                 RegionStart::Barrier(inst) => format!("line {}", self.line(inst)),
             };
-            let Pressure { varying, masks, uniform } = region.kept;
+            let Pressure { varying, masks, uniform, .. } = region.kept;
             writeln!(
                 f,
                 "  region from {from} to {}: {}; keeps {varying} varying words, {masks} masks, {uniform} words in common",

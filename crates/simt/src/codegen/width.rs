@@ -23,9 +23,10 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     if slow_gathers && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
         return 1;
     }
-    // Rows that lanes are divided into are short (those of a picture's channel), and the fewer lanes, the fewer gangs lie in two of them.
-    if body.is_some_and(|body| divides_into_rows(info, body)) {
-        return units.lanes();
+    // Rows that lanes are divided into are short (those of a picture's channel), and the fewer lanes, the fewer gangs lie in two of them. What loops do for a gang
+    // in each trip counts more than that for 8 lanes.
+    if let Some(body) = body.filter(|body| divides_into_rows(info, body)) {
+        return if body.loops.is_empty() { units.lanes() } else { units.lanes().max(16) };
     }
     // Beyond a row of the CTA lanes differ in more than one coordinate, and what was the same for all is no more.
     let row = 1 << info.gangs.cta[0].trailing_zeros();
