@@ -89,6 +89,8 @@ pub(crate) struct Allowed {
     pub(crate) start: u64,
     /// How many addresses are allowed from there on, in steps of the bytes of a lane.
     pub(crate) count: u64,
+    /// What compiled code has worked out of that and a parameter.
+    pub(crate) room: u64,
 }
 
 impl Allowed {
@@ -97,6 +99,6 @@ impl Allowed {
         let step = u64::from(site.bytes);
         let first = start.next_multiple_of(step);
         let count = (start + span).checked_sub(first).and_then(|left| left.checked_sub(site.need));
-        Allowed { start: first, count: count.map_or(0, |left| left / step + 1) }
+        Allowed { start: first, count: count.map_or(0, |left| left / step + 1), room: 0 }
     }
 }

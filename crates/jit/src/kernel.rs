@@ -259,6 +259,8 @@ impl State {
             self.steps = StepState::default();
         }
         for (allowed, site) in self.extents.iter_mut().zip(&kernel.sites) {
+            // Another launch has other parameters.
+            allowed.room = 0;
             match site.space {
                 Space::Shared => *allowed = Allowed::new(site, 0, u64::from(shared)),
                 Space::Local => *allowed = Allowed::new(site, 0, u64::from(kernel.local[0])),

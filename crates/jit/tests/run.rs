@@ -227,6 +227,58 @@ fn what_is_refused_is_reported_with_line_and_thread() {
     assert_eq!((fault.place.ptx_line, fault.thread, fault.cta), (Some(29), Some([64, 0, 0]), Some([0; 3])));
 }
 
+/// Each thread adds up what it finds at indices of its own, of which a row of pairs says where they begin and end.
+const CHOSEN: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 rows, .param .u64 indices, .param .u64 from, .param .u64 out)\n{\n\
+     .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p; ld.param.u64 %d1, [rows]; ld.param.u64 %d2, [indices]; ld.param.u64 %d3, [from];\n\
+     ld.param.u64 %d4, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d5, %r1, 4; add.s64 %d6, %d1, %d5; add.s64 %d4, %d4, %d5;\n\
+     ld.global.u32 %r2, [%d6]; ld.global.u32 %r3, [%d6+4]; mov.u32 %r4, 0; setp.ge.u32 %p, %r2, %r3; @%p bra E;\n\
+     mul.wide.u32 %d5, %r2, 4; add.s64 %d6, %d2, %d5;\n\
+     L: ld.global.u32 %r5, [%d6]; mul.wide.s32 %d5, %r5, 4; add.s64 %d5, %d3, %d5;\n\
+     ld.global.u32 %r5, [%d5];\n\
+     add.u32 %r4, %r4, %r5; add.s64 %d6, %d6, 4; add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, %r3; @%p bra L;\n\
+     E: st.global.u32 [%d4], %r4; ret;\n}\n";
+
+#[test]
+fn what_was_known_behind_a_parameter_is_not_of_the_next_launch() {
+    let module = Arc::new(load(CHOSEN.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
+    for target in [Target::Host, Target::V3] {
+        let device = Device::new();
+        let report = Arc::new(|made: &Made<'_>| assert_eq!(made.code, Ok(Origin::Compiler), "{}", made.kernel));
+        let style = warploom_jit::Style::Chosen;
+        let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style, report };
+        let kernel = tiered(jit, &module, FunctionId(0), Arc::new(Nobody));
+        let (long, short) = (device.buffer(&(0..1000).collect::<Vec<_>>()), device.buffer(&[7; 64]));
+        let out = device.buffer(&[0; 64]);
+        let rows: Vec<u32> = (0..65).map(|thread| thread * 3 / 2).collect();
+        let launch = |indices: &[i32], from: u64| {
+            let words: Vec<u32> = indices.iter().map(|index| index.cast_unsigned()).collect();
+            let (rows, indices) = (device.buffer(&rows), device.buffer(&words));
+            let params: [&[u8]; 4] =
+                [&rows.to_le_bytes(), &indices.to_le_bytes(), &from.to_le_bytes(), &out.to_le_bytes()];
+            device.run(&module, kernel.clone(), [1, 1, 1], [64, 1, 1], &params);
+        };
+        let sums = |indices: &[i32], from: i32| -> Vec<u32> {
+            let row = |thread: usize| &indices[rows[thread] as usize..rows[thread + 1] as usize];
+            (0..64).map(|thread| row(thread).iter().map(|index| (from + index).cast_unsigned()).sum()).collect()
+        };
+        let far: Vec<i32> = (0..96).map(|at| at * 71 % 1000).collect();
+        launch(&far, long);
+        assert_eq!(device.words(out, 64), sums(&far, 0), "{target:?}");
+        // From the middle, both ways.
+        let around: Vec<i32> = far.iter().map(|index| index - 500).collect();
+        launch(&around, long + 4 * 500);
+        assert_eq!(device.words(out, 64), sums(&around, 500), "{target:?}");
+        assert!(device.engine.fault().is_none());
+        // What was behind the first parameter is not behind this one.
+        let near: Vec<i32> = (0..96).map(|at| if at == 77 { 64 } else { at % 64 }).collect();
+        launch(&near, short);
+        let fault = device.engine.fault().expect("a fault");
+        let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
+        assert_eq!((access.refusal, access.address), (Refusal::Unmapped, short + 256));
+        assert_eq!((fault.place.ptx_line, fault.thread), (Some(11), Some([51, 0, 0])));
+    }
+}
+
 /// Kernels that go around until memory says otherwise, which it never does: loops that all lanes take alike, that each lane takes for itself, around
 /// barriers, in a function, and where all lanes run unmasked.
 const ENDLESS: [(&str, &str); 5] = [

@@ -272,6 +272,22 @@ fn words_behind_each_other_are_loaded_at_once_wherever_lanes_go() {
 }
 
 #[test]
+fn threads_one_by_one_compare_an_index_with_the_room_behind_a_parameter() {
+    let path =
+        format!("{}/../../tests/filetests/run/data-movement-and-conversion/room.ptx", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("file");
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let text = |width: u32| {
+        let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], width).expect("gangs")).expect("a kernel");
+        codegen::compile(&info, "x86-64-v3", "+avx2,+fma").expect("covered").text
+    };
+    // A load and a store of words and of numbers of 64 bits, where all lanes run and where some do. An index of bytes is not multiplied.
+    let alone = text(1);
+    assert_eq!(["room4(", "room8("].map(|name| alone.matches(&format!("call void @{name}")).count()), [4, 4]);
+    assert_eq!(text(8).matches("@room").count(), 0);
+}
+
+#[test]
 fn what_is_not_covered_is_declined_with_its_line() {
     let fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd3], 128;";
     let reason = "line 9: fence.proxy.tensormap::generic.acquire.gpu";

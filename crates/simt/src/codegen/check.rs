@@ -14,7 +14,7 @@ use super::memory::Target;
 use super::names::Ty;
 
 /// Bytes of an entry of the table.
-const ENTRY: u32 = 16;
+pub(super) const ENTRY: u32 = 24;
 
 impl Writer<'_> {
     /// Writes both ways: the short one if the access is known to be allowed, the long one where the executor has said where the lanes' bytes are.
@@ -61,6 +61,9 @@ impl Writer<'_> {
     }
 
     pub(super) fn fits(&mut self, inst: &Inst, target: &Target) -> Result<Val, String> {
+        if let Some(fits) = self.fits_in_room(target) {
+            return Ok(fits);
+        }
         if let Some(first) = &target.first {
             if target.proven {
                 return Ok(target.flag.clone());

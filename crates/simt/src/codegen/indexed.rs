@@ -1,5 +1,5 @@
-//! Addresses of varying lanes that are a common base plus a 32-bit index times a factor: gathers take such indices as they are, and one comparison of 32
-//! bits tells whether all of them lie inside.
+//! Addresses that are a base, which all lanes have in common, plus a 32-bit index times a factor: gathers take such indices as they are, and one comparison
+//! of 32 bits tells whether all of them lie inside.
 
 use warploom_ptx::ir::{Body, Inst, IntBinaryOp, MulMode, Op, Operand, ScalarType, ShiftDirection};
 
@@ -11,7 +11,7 @@ use crate::values::ValueId;
 pub(super) struct Indexed {
     /// 64 bits that all lanes have in common.
     pub(super) base: ValueId,
-    /// 32 bits that differ.
+    /// 32 bits.
     pub(super) index: ValueId,
     pub(super) scale: u32,
     /// How the index is widened.
@@ -31,9 +31,11 @@ pub(super) fn indexed(
     let parts = match &body.insts[sum as usize].op {
         Op::IntBinary { op: IntBinaryOp::Add, ty, sat: false, a, b, .. } if ty.bits() == 64 => {
             let (a, b) = (find.operand(sum, *a)?, find.operand(sum, *b)?);
-            let (base, wide) = if find.is_common(a) { (a, b) } else { (b, a) };
-            let (index, scale, signed) = find.widened(wide)?;
-            Indexed { base, index, scale, signed }
+            let parts = |base: ValueId, wide: ValueId| {
+                let (index, scale, signed) = find.widened(wide).filter(|_| find.is_common(base))?;
+                Some(Indexed { base, index, scale, signed })
+            };
+            parts(a, b).or_else(|| parts(b, a))?
         }
         Op::Mad { mode: MulMode::Wide, ty, sat: false, a, b: Operand::Imm(by), c, .. } if ty.bits() == 32 => {
             let (index, base) = (find.operand(sum, *a)?, find.operand(sum, *c)?);
@@ -41,8 +43,9 @@ pub(super) fn indexed(
         }
         _ => return None,
     };
+    // What the lanes of a gang have in common is one address; a thread by itself has nothing else.
     let fits = find.is_common(parts.base)
-        && !find.is_common(parts.index)
+        && (info.gangs.width == 1 || !find.is_common(parts.index))
         && info.values.get(parts.base).ty.bits() == 64
         && info.values.get(parts.index).ty.bits() == 32
         && find.holds(sum, parts.base)

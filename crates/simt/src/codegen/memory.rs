@@ -416,12 +416,18 @@ impl Writer<'_> {
 
     /// Base and index of an address, if it has such parts, and the index counts what a lane accesses.
     pub(super) fn parts(&self, target: &Target) -> Option<Indexed> {
+        let parts = self.parts_of(target)?;
+        // Where one look is for several accesses, it does not tell that an index without a sign has less than 31 bits.
+        let narrow = parts.signed || self.plan.hull(self.inst).is_none();
+        (narrow && target.first.is_none()).then_some(parts)
+    }
+
+    /// The same of what may also be one address for all lanes.
+    pub(super) fn parts_of(&self, target: &Target) -> Option<Indexed> {
         let (operand, _) = target.register?;
         let global = matches!(target.space, Space::Global | Space::Const);
         let parts = self.plan.indexed(self.inst, self.value_of(operand)?)?;
-        // Where one look is for several accesses, it does not tell that an index without a sign has less than 31 bits.
-        let narrow = parts.signed || self.plan.hull(self.inst).is_none();
-        (global && narrow && target.first.is_none() && parts.scale == target.bytes).then_some(parts)
+        (global && parts.scale == target.bytes).then_some(parts)
     }
 
     /// An address with its offset, in the width that it has, as 64 bits.

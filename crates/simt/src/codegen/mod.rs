@@ -49,6 +49,7 @@ mod plan;
 mod prologue;
 mod quads;
 mod regions;
+mod room;
 mod rows;
 mod span;
 mod special;
@@ -75,8 +76,8 @@ pub mod context {
     /// The function that looks at accesses lane by lane: `u32 check(context, addresses, lanes, site, first thread)`, 1 if all are allowed. Then it has written
     /// where the lanes' bytes are in the host's memory in place of the addresses.
     pub const CHECK: u32 = 16;
-    /// Address of the table of sites, two words of 64 bits each: the first address that is allowed, and how many are from there on, in steps of the bytes
-    /// of a lane.
+    /// Address of the table of sites, three words of 64 bits each: the first address that is allowed, how many are from there on, in steps of the bytes
+    /// of a lane, and what compiled code keeps of that, 0 before each launch and wherever the first two change.
     pub const EXTENTS: u32 = 24;
     /// Address of the CTA's shared memory.
     pub const SHARED: u32 = 32;
