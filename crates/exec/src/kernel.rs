@@ -48,6 +48,13 @@ pub trait LoadedKernel: Send + Sync {
         1
     }
 
+    /// How many nanoseconds one thread is thought to need for all of a launch of which it is known that it ends whatever it finds in memory: no thread of it runs
+    /// through a loop, or waits for anybody but others of its CTA. None of any other. Needs to be right to a factor of a few.
+    fn ends_within(&self, launch: &Launch) -> Option<u64> {
+        let _ = launch;
+        None
+    }
+
     /// Runs units that nobody has begun, CTAs or clusters: those with the numbers `units`, which are not empty, in ascending order. It comes
     /// back before the end of the batch where [`Grid::poll`] says so, and with the first CTA that does not finish.
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {

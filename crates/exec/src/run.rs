@@ -45,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) waits: AtomicBool,
     /// A worker is about to take its only unit.
     pub(crate) is_expected: AtomicBool,
+    /// The thread that brings it runs it: no worker has heard of it.
+    pub(crate) is_kept: bool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
     report: Report,
@@ -54,7 +56,7 @@ pub(crate) struct Run {
 /// the allocator keeps aligned memory at hand for nobody, and every launch takes some.
 #[repr(C)]
 struct Counts {
-    _before: Gap,
+    _before: Line,
     /// The next unit to issue; units are issued in ascending order.
     issued: AtomicU64,
     _behind_issued: Gap,
@@ -63,15 +65,17 @@ struct Counts {
     parked: ParkedQueue,
     /// Counts when a CTA got on that did not end.
     moves: AtomicU64,
-    _behind: Gap,
+    _behind: Line,
 }
 
 /// With the word before or behind it, as much as a processor fetches at once: two lines of its caches.
 type Gap = MaybeUninit<[u64; 15]>;
+/// One line of them, towards what is seldom written. With more a run would be larger than what the allocator keeps at hand, and each launch would take a third more.
+type Line = MaybeUninit<[u64; 7]>;
 
 impl Default for Counts {
     fn default() -> Counts {
-        let [_before, _behind_issued, _behind_finished, _behind] = [Gap::uninit(); 4];
+        let ([_before, _behind], [_behind_issued, _behind_finished]) = ([Line::uninit(); 2], [Gap::uninit(); 2]);
         let (issued, finished, parked, moves) = Default::default();
         Counts { _before, issued, _behind_issued, finished, _behind_finished, parked, moves, _behind }
     }
@@ -135,6 +139,7 @@ impl Run {
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             is_expected: AtomicBool::new(false),
+            is_kept: false,
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
             report,

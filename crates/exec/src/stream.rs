@@ -24,7 +24,7 @@ use crate::family::Family;
 use crate::fault::Fault;
 use crate::grid::Launch;
 use crate::observe::{HostEvent, Observer, StreamPlace};
-use crate::pool::{Origin, RunningGrid, is_worker};
+use crate::pool::{Origin, RunningGrid, is_launching, is_worker};
 use crate::signal::{Signal, spin_until};
 
 pub use engine::Engine;
@@ -485,7 +485,7 @@ impl Shared {
                 let this = || Stream { shared: Arc::clone(self) };
                 let family = launch.runtime.is_some().then(|| Family::at(self.present(), &this(), behind));
                 let own = family.clone();
-                let done = Box::new(move |fault: Option<Arc<Fault>>| {
+                let end = move |fault: Option<Arc<Fault>>| {
                     if let Some(fault) = fault {
                         stream.engine.fail(fault);
                     }
@@ -494,23 +494,30 @@ impl Shared {
                         Some(family) => family.end(Box::new(move || finish_of_family(stream))),
                         None => drive(Step::Finish(stream)),
                     }
+                };
+                let (pool, urgent) = (Arc::clone(&engine.pool), self.urgent);
+                let done = Box::new(move |fault: Option<Arc<Fault>>| match fault {
+                    // A program that has launched a kernel does not hear of its fault before it asks.
+                    Some(fault) if is_launching() => pool.spawn(urgent, Box::new(move || end(Some(fault)))),
+                    fault => end(fault),
                 });
-                let late = {
+                let grid = {
                     // Under the lock, so that the end of the grid finds it entered.
                     let mut state = self.state();
-                    let grid = state.grid.insert(engine.pool.launch_from(
+                    let grid = engine.pool.launch_from(
                         launch,
                         engine.device,
                         self.urgent,
-                        Origin { place, family, free: starter.returns },
+                        Origin { place, family, free: starter.returns, may_keep: true },
                         done,
-                    ));
-                    // Either may have come after the look above, and not have seen this grid.
-                    (engine.fault.get().is_some() || engine.pool.is_closed()).then(|| grid.clone())
+                    );
+                    state.grid.insert(grid).clone()
                 };
-                if let Some(grid) = late {
+                // Either may have come after the look above, and not have seen this grid.
+                if engine.fault.get().is_some() || engine.pool.is_closed() {
                     grid.cancel(engine.fault.get());
                 }
+                engine.pool.run_kept(&grid);
                 false
             }
             Operation::Join(family) => {

@@ -95,7 +95,9 @@ pub(crate) fn load_for(
     let divisible = observed.is_none()
         && shared.size == 0
         && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
-    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster, observed: observed.is_some() })
+    let through = source.body.as_ref().filter(|body| body.runs_through()).map(|body| body.insts.len() as u64);
+    let observed = observed.is_some();
+    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster, through, observed })
 }
 
 /// Whether there is such an operation in a function.
@@ -123,6 +125,8 @@ pub(crate) struct InterpretedKernel {
     divisible: bool,
     /// Its threads meet at the barrier of the cluster, also of one that is a single CTA.
     meets_cluster: bool,
+    /// Its instructions, if a thread runs each of them once at most and waits for nobody.
+    through: Option<u64>,
     /// It says what it does.
     observed: bool,
     /// Unique in the process, so that kept state is known to belong to this kernel.
@@ -190,6 +194,16 @@ impl LoadedKernel for InterpretedKernel {
         let exit = self.rounds(&mut state, grid, worker);
         cta.state = Some(state);
         exit
+    }
+
+    fn ends_within(&self, launch: &Launch) -> Option<u64> {
+        /// Threads' instructions in a nanosecond, of warps that are full.
+        const EACH: u64 = 5;
+        /// What it takes to begin a CTA.
+        const CTA: u64 = 100;
+        let warps = u64::from(launch.cta.iter().product::<u32>().div_ceil(32));
+        let ctas = launch.grid.iter().fold(1u64, |all, extent| all.saturating_mul(u64::from(*extent)));
+        Some(ctas.saturating_mul(CTA + 32 * warps * (self.through? + 1) / EACH))
     }
 
     fn static_shared(&self) -> u32 {

@@ -220,6 +220,7 @@ impl Task<'_> {
             shared: self.module.shared_layout(self.kernel).size,
             cta: self.cta,
             steps,
+            through: body.runs_through().then_some(body.insts.len() as u64),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }

@@ -15,6 +15,7 @@ use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
 use crate::asked::{access, add, check, find, poll, step, stop};
 use crate::caches::nontemporal;
 use crate::context::{Allowed, Context};
+use crate::estimate::ctas;
 use crate::object::Code;
 use crate::sums::Sums;
 use crate::turns::{Run, Warps, Ways};
@@ -40,6 +41,8 @@ pub(crate) struct CompiledKernel {
     pub(crate) steps: Steps,
     /// Where lanes go their own ways.
     pub(crate) ways: Option<Ways>,
+    /// Its instructions, if a thread runs each of them once at most and waits for nobody.
+    pub(crate) through: Option<u64>,
     /// Unique in the process.
     pub(crate) id: u64,
 }
@@ -80,6 +83,15 @@ impl LoadedKernel for CompiledKernel {
 
     fn state_type(&self) -> TypeId {
         TypeId::of::<State>()
+    }
+
+    fn ends_within(&self, launch: &Launch) -> Option<u64> {
+        /// Threads' instructions in a nanosecond.
+        const EACH: u64 = 16;
+        /// What it takes to begin a CTA.
+        const CTA: u64 = 50;
+        let threads = u64::from(self.cta.iter().product::<u32>());
+        Some(ctas(launch).saturating_mul(CTA + threads * self.through? / EACH))
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {

@@ -351,6 +351,12 @@ impl LoadedKernel for Shape {
         self.source.interpreted.state_type()
     }
 
+    fn ends_within(&self, launch: &Launch) -> Option<u64> {
+        // Not behind the compiler.
+        let waits = self.waits(launch, ctas(launch));
+        self.source.interpreted.ends_within(launch).filter(|_| !waits)
+    }
+
     fn most_parts(&self, launch: &Launch) -> u32 {
         // Code runs whole CTAs.
         if self.waits(launch, ctas(launch)) { 1 } else { self.source.interpreted.most_parts(launch) }

@@ -3,6 +3,7 @@
 mod ending;
 mod fork;
 mod grids;
+mod kept;
 mod memory;
 mod scheduling;
 mod seam;

@@ -1,7 +1,8 @@
 //! Modules, functions, variables.
 
 use super::{
-    AddressTarget, BlockId, Builtin, FunctionId, GlobalId, Loop, MnemonicId, Op, Predicate, Reg, ScalarType, Space,
+    AddressTarget, BarrierOp, BlockId, Builtin, FunctionId, GlobalId, HintOp, Loop, MnemonicId, Op, Predicate, Reg,
+    ScalarType, Space,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -256,6 +257,17 @@ impl Body {
             *place = open.last().copied();
         }
         innermost
+    }
+
+    /// Whether each instruction runs once at most, and none waits for anybody but threads of the CTA: there are no loops, and nothing is called.
+    pub fn runs_through(&self) -> bool {
+        let waits = |op: &Op| match op {
+            Op::Call { .. } | Op::Nanosleep { .. } | Op::Async(_) | Op::Mbarrier(_) => true,
+            Op::Hint(hint) => *hint == HintOp::WaitDependencies,
+            Op::Barrier(barrier) => matches!(barrier, BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }),
+            _ => false,
+        };
+        self.loops.is_empty() && !self.insts.iter().any(|inst| waits(&inst.op))
     }
 }
 
