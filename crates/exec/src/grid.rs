@@ -141,6 +141,11 @@ impl Launch {
             environment: Arc::clone(environment),
         }
     }
+
+    /// How many CTAs it has.
+    pub fn ctas(&self) -> u64 {
+        self.grid.iter().fold(1, |all, extent| all.saturating_mul(u64::from(*extent)))
+    }
 }
 
 /// The workers of a device that may run a grid: all, or the multiprocessors of a part of it.

@@ -202,8 +202,7 @@ impl LoadedKernel for InterpretedKernel {
         /// What it takes to begin a CTA.
         const CTA: u64 = 100;
         let warps = u64::from(launch.cta.iter().product::<u32>().div_ceil(32));
-        let ctas = launch.grid.iter().fold(1u64, |all, extent| all.saturating_mul(u64::from(*extent)));
-        Some(ctas.saturating_mul(CTA + 32 * warps * (self.through? + 1) / EACH))
+        Some(launch.ctas().saturating_mul(CTA + 32 * warps * (self.through? + 1) / EACH))
     }
 
     fn static_shared(&self) -> u32 {

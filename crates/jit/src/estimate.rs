@@ -3,7 +3,7 @@
 //! All figures are of one thread of a processor of 2020 and later. They need to be right to a factor of two: who pays as much for
 //! interpreting as for compiling, and then compiles, pays at most twice what would have been best. Times are in nanoseconds: small launches ask too.
 
-use warploom_exec::grid::{Grid, Launch};
+use warploom_exec::grid::Grid;
 use warploom_ptx::ir::Body;
 
 /// So many threads' instructions take the interpreter a nanosecond: a warp's 32 threads share each.
@@ -57,15 +57,9 @@ impl Weight {
     }
 }
 
-/// All CTAs of a grid.
-pub(crate) fn ctas(launch: &Launch) -> u64 {
-    let [x, y, z] = launch.grid.map(u64::from);
-    (x * y).saturating_mul(z)
-}
-
 /// What is left to be done of a grid, if `done` units that took so long are like those from `next` on.
 pub(crate) fn left(grid: &Grid, took: u64, done: u64, next: u64) -> u64 {
-    match ctas(&grid.launch).saturating_mul(u64::from(grid.parts)).saturating_sub(next) {
+    match grid.launch.ctas().saturating_mul(u64::from(grid.parts)).saturating_sub(next) {
         left if left != 0 && done != 0 => (took / done).saturating_mul(left),
         _ => 0,
     }

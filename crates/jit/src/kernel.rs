@@ -15,7 +15,6 @@ use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
 use crate::asked::{access, add, check, find, poll, step, stop};
 use crate::caches::nontemporal;
 use crate::context::{Allowed, Context};
-use crate::estimate::ctas;
 use crate::object::Code;
 use crate::sums::Sums;
 use crate::turns::{Run, Warps, Ways};
@@ -91,7 +90,7 @@ impl LoadedKernel for CompiledKernel {
         /// What it takes to begin a CTA.
         const CTA: u64 = 50;
         let threads = u64::from(self.cta.iter().product::<u32>());
-        Some(ctas(launch).saturating_mul(CTA + threads * self.through? / EACH))
+        Some(launch.ctas().saturating_mul(CTA + threads * self.through? / EACH))
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {

@@ -23,7 +23,7 @@ use warploom_simt::standalone;
 use crate::background::{self, Job};
 use crate::cache::Cache;
 use crate::compile::{Origin, Refusal, Target, Task};
-use crate::estimate::{LOADING, Weight, ctas, left};
+use crate::estimate::{LOADING, Weight, left};
 use crate::kernel::{CompiledKernel, State};
 
 /// When kernels are compiled (`WARPLOOM_JIT`).
@@ -215,7 +215,7 @@ impl Shape {
     /// Whether a launch does not begin before there is code, if so many of its CTAs run side by side.
     fn waits(&self, launch: &Launch, side_by_side: u64) -> bool {
         let Source { options, weight, .. } = &*self.source;
-        let interpreting = || weight.interpreting(ctas(launch).saturating_mul(self.threads));
+        let interpreting = || weight.interpreting(launch.ctas().saturating_mul(self.threads));
         options.mode == Mode::Always || weight.is_worth_waiting(interpreting(), side_by_side)
     }
 
@@ -335,7 +335,7 @@ impl Shape {
 
 /// How many CTAs of a grid run at the same time.
 fn side_by_side(grid: &Grid) -> u64 {
-    u64::from(grid.launch.workers.count(grid.sm_count)).min(ctas(&grid.launch))
+    u64::from(grid.launch.workers.count(grid.sm_count)).min(grid.launch.ctas())
 }
 
 impl LoadedKernel for Shape {
@@ -353,13 +353,13 @@ impl LoadedKernel for Shape {
 
     fn ends_within(&self, launch: &Launch) -> Option<u64> {
         // Not behind the compiler.
-        let waits = self.waits(launch, ctas(launch));
+        let waits = self.waits(launch, launch.ctas());
         self.source.interpreted.ends_within(launch).filter(|_| !waits)
     }
 
     fn most_parts(&self, launch: &Launch) -> u32 {
         // Code runs whole CTAs.
-        if self.waits(launch, ctas(launch)) { 1 } else { self.source.interpreted.most_parts(launch) }
+        if self.waits(launch, launch.ctas()) { 1 } else { self.source.interpreted.most_parts(launch) }
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {

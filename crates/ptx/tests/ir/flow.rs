@@ -268,3 +268,31 @@ fn who_comes_to_a_block_that_only_leads_on_goes_there_at_once() {
     let end = "@%p1 bra A;\nbra.uni B;\nA: add.u32 %r1, %r1, 1;\nB: ret;\n";
     assert_eq!(ways(end).len(), 4);
 }
+
+#[test]
+fn what_has_no_loops_and_waits_for_nobody_else_runs_through() {
+    let runs_through = |body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func f() {{ ret; }}\n.visible .entry k(.param .u32 n)\n{{\n\
+             .reg .b32 %r<4>; .reg .pred %p; .shared .align 8 .b64 bar;\nld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; setp.lt.u32 %p, %r2, %r1;\n\
+             {body}\nret;\n}}\n"
+        );
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect(body);
+        let kernel = module.functions.iter().find(|function| function.name == "k").expect("a kernel");
+        kernel.body.as_ref().expect("code").runs_through()
+    };
+    for body in ["", "@%p bra A; add.u32 %r2, %r2, 1; A:", "bar.sync 0;", "bar.warp.sync -1;", "@%p trap;", "@%p exit;"] {
+        assert!(runs_through(body), "{body}");
+    }
+    let waits = [
+        "A: add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, %r1; @%p bra A;",
+        "call f, ();",
+        "nanosleep.u32 20;",
+        "mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;",
+        "barrier.cluster.arrive; barrier.cluster.wait;",
+        "griddepcontrol.wait;",
+    ];
+    for body in waits {
+        assert!(!runs_through(body), "{body}");
+    }
+}
