@@ -281,7 +281,8 @@ fn what_has_no_loops_and_waits_for_nobody_else_runs_through() {
         let kernel = module.functions.iter().find(|function| function.name == "k").expect("a kernel");
         kernel.body.as_ref().expect("code").runs_through()
     };
-    for body in ["", "@%p bra A; add.u32 %r2, %r2, 1; A:", "bar.sync 0;", "bar.warp.sync -1;", "@%p trap;", "@%p exit;"] {
+    for body in ["", "@%p bra A; add.u32 %r2, %r2, 1; A:", "bar.sync 0;", "bar.warp.sync -1;", "@%p trap;", "@%p exit;"]
+    {
         assert!(runs_through(body), "{body}");
     }
     let waits = [
