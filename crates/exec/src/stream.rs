@@ -18,7 +18,7 @@ mod marker;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::family::Family;
 use crate::fault::Fault;
@@ -37,6 +37,10 @@ use marker::{Mark, Where};
 
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
+
+/// How much later than a launch that has run a grid itself the program hears of its fault: those of hardware take as long, and what a program calls meanwhile
+/// does not fail for it.
+const TOLD: Duration = Duration::from_millis(10);
 
 /// How often it looks whether a pool has started that needs its help.
 const NEW_POOLS: Duration = Duration::from_millis(10);
@@ -495,10 +499,12 @@ impl Shared {
                         None => drive(Step::Finish(stream)),
                     }
                 };
-                let (pool, urgent) = (Arc::clone(&engine.pool), self.urgent);
+                let pool = Arc::clone(&engine.pool);
                 let done = Box::new(move |fault: Option<Arc<Fault>>| match fault {
-                    // A program that has launched a kernel does not hear of its fault before it asks.
-                    Some(fault) if is_launching() => pool.spawn(urgent, Box::new(move || end(Some(fault)))),
+                    Some(fault) if is_launching() => {
+                        let told = Instant::now() + TOLD;
+                        pool.when(Box::new(move || Instant::now() >= told), Box::new(move || end(Some(fault))));
+                    }
                     fault => end(fault),
                 });
                 let grid = {
