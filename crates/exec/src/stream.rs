@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use crate::family::Family;
 use crate::fault::Fault;
 use crate::grid::Launch;
+use crate::memory::Reservation;
 use crate::observe::{HostEvent, Observer, StreamPlace};
 use crate::pool::{Origin, RunningGrid, is_launching, is_worker};
 use crate::signal::{Signal, spin_until};
@@ -489,23 +490,13 @@ impl Shared {
                 let this = || Stream { shared: Arc::clone(self) };
                 let family = launch.runtime.is_some().then(|| Family::at(self.present(), &this(), behind));
                 let own = family.clone();
-                let end = move |fault: Option<Arc<Fault>>| {
-                    if let Some(fault) = fault {
-                        stream.engine.fail(fault);
+                let done = Box::new(move |fault: Option<Arc<Fault>>| {
+                    if fault.is_none() || !is_launching() {
+                        return stream.end_grid(fault, local, own);
                     }
-                    drop(local);
-                    match own {
-                        Some(family) => family.end(Box::new(move || finish_of_family(stream))),
-                        None => drive(Step::Finish(stream)),
-                    }
-                };
-                let pool = Arc::clone(&engine.pool);
-                let done = Box::new(move |fault: Option<Arc<Fault>>| match fault {
-                    Some(fault) if is_launching() => {
-                        let told = Instant::now() + TOLD;
-                        pool.when(Box::new(move || Instant::now() >= told), Box::new(move || end(Some(fault))));
-                    }
-                    fault => end(fault),
+                    let (told, pool) = (Instant::now() + TOLD, Arc::clone(&stream.engine.pool));
+                    let end = move || stream.end_grid(fault, local, own);
+                    pool.when(Box::new(move || Instant::now() >= told), Box::new(end));
                 });
                 let grid = {
                     // Under the lock, so that the end of the grid finds it entered.
@@ -594,6 +585,23 @@ impl Shared {
                 engine.pool.when(Box::new(met), Box::new(go_on));
                 false
             }
+        }
+    }
+
+    /// The grid in flight has ended: gives back what it held, and goes on when its family has ended too.
+    fn end_grid(
+        self: Arc<Self>,
+        fault: Option<Arc<Fault>>,
+        local: Option<Arc<Reservation>>,
+        family: Option<Arc<Family>>,
+    ) {
+        if let Some(fault) = fault {
+            self.engine.fail(fault);
+        }
+        drop(local);
+        match family {
+            Some(family) => family.end(Box::new(move || finish_of_family(self))),
+            None => drive(Step::Finish(self)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use crate::toy::{FLAG, Toy, engine, environment, launch, stream};
+use crate::toy::{FLAG, Toy, engine, environment, launch, stream, waiting_for};
 use warploom_exec::fault::{FaultKind, Trap};
 use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
@@ -26,8 +26,11 @@ impl LoadedKernel for Timed {
     }
 }
 
+/// Nanoseconds of a brief one.
+const BRIEF: Option<u64> = Some(100);
+
 fn brief(body: impl Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync + 'static) -> Arc<Timed> {
-    Arc::new(Timed(Toy::new(body), Some(100)))
+    Arc::new(Timed(Toy::new(body), BRIEF))
 }
 
 /// A brief kernel that notes which threads run it.
@@ -57,13 +60,8 @@ fn what_may_take_longer_is_left_to_workers() {
         let engine = engine(2);
         let (stream, environment) = (stream(&engine), environment());
         let open = Arc::new(AtomicBool::new(false));
-        let gate = open.clone();
         // It waits for what its program does behind the launch.
-        let waits = Toy::new(move |_, _, _| match gate.load(Ordering::Acquire) {
-            true => CtaExit::Finished,
-            false => CtaExit::Yielded { progressed: false },
-        });
-        stream.launch(launch(Arc::new(Timed(waits, time)), 1, &environment));
+        stream.launch(launch(Arc::new(Timed(waiting_for(&open), time)), 1, &environment));
         open.store(true, Ordering::Release);
         stream.synchronize();
     }
@@ -117,12 +115,7 @@ fn a_brief_grid_that_waits_all_the_same_goes_on_with_workers() {
     let engine = engine(2);
     let (stream, environment) = (stream(&engine), environment());
     let open = Arc::new(AtomicBool::new(false));
-    let gate = open.clone();
-    let kernel = brief(move |_, _, _| match gate.load(Ordering::Acquire) {
-        true => CtaExit::Finished,
-        false => CtaExit::Yielded { progressed: false },
-    });
-    stream.launch(launch(kernel, 3, &environment));
+    stream.launch(launch(Arc::new(Timed(waiting_for(&open), BRIEF)), 3, &environment));
     open.store(true, Ordering::Release);
     let end = stream.record();
     while !end.is_done() {

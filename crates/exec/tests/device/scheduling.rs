@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use crate::toy::{FLAG, Toy, engine, engine_beside, environment, launch, stream};
+use crate::toy::{FLAG, Toy, engine, engine_beside, environment, launch, stream, waiting_for};
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
@@ -232,12 +232,7 @@ fn an_urgent_kernel_that_waits_for_another_stream_lets_it_run() {
     let urgent = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, true);
     let other = stream(&engine);
     let flag = Arc::new(AtomicBool::new(false));
-    let seen = flag.clone();
-    let waiting = Toy::new(move |_, _, _| match seen.load(Ordering::Acquire) {
-        true => CtaExit::Finished,
-        false => CtaExit::Yielded { progressed: false },
-    });
-    urgent.launch(launch(waiting, 4, &environment));
+    urgent.launch(launch(waiting_for(&flag), 4, &environment));
     other.launch(launch(
         Toy::new(move |_, _, _| {
             flag.store(true, Ordering::Release);

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use warploom_exec::fault::Fault;
@@ -27,6 +28,15 @@ impl Toy {
     pub(crate) fn new(body: impl Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync + 'static) -> Arc<Toy> {
         Arc::new(Toy { body: Box::new(body) })
     }
+}
+
+/// A kernel whose CTAs wait until a flag is set.
+pub(crate) fn waiting_for(flag: &Arc<AtomicBool>) -> Arc<Toy> {
+    let flag = flag.clone();
+    Toy::new(move |_, _, _| match flag.load(Ordering::Acquire) {
+        true => CtaExit::Finished,
+        false => CtaExit::Yielded { progressed: false },
+    })
 }
 
 impl LoadedKernel for Toy {

@@ -34,19 +34,20 @@ fn is_parameter(info: &KernelInfo<'_>, body: &Body, value: ValueId) -> bool {
 }
 
 impl Writer<'_> {
-    /// The parts of a thread's address, if there is room to be known behind its base.
-    fn parts_with_room(&self, target: &Target) -> Option<Indexed> {
+    /// The parts of a thread's address, if there is room to be known behind its base, and that address.
+    fn parts_with_room(&self, target: &Target) -> Option<(Indexed, Val)> {
         let info = self.plan.info;
         if info.gangs.width != 1 || self.plan.hull(self.inst).is_some() {
             return None;
         }
         let parts = self.parts_of(target)?;
-        is_parameter(info, self.plan.body, parts.base).then_some(parts)
+        let first = target.first.clone()?;
+        is_parameter(info, self.plan.body, parts.base).then_some((parts, first))
     }
 
     /// Whether an access is allowed of which only an index need be looked at; none if there is no such index.
     pub(super) fn fits_in_room(&mut self, target: &Target) -> Option<Val> {
-        let parts = self.parts_with_room(target)?;
+        let (parts, first) = self.parts_with_room(target)?;
         let (word, flag) = (Ty::int(32, 0), Ty::int(1, 0));
         let place = self.new_place(flag);
         let index = self.read(parts.index);
@@ -67,7 +68,6 @@ impl Writer<'_> {
         let arguments: Vec<String> = arguments.iter().map(|argument| self.whole_register(argument)).collect();
         self.line(format!("call void @room{}(ptr %context{})", target.bytes, arguments.concat()));
         // What lies before the base has no room there.
-        let first = target.first.clone()?;
         let inside = self.is_inside(target.site, &first, target.bytes);
         self.store(&inside, &place);
         self.line(format!("br label %L{done}"));
