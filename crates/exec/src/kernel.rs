@@ -215,6 +215,8 @@ pub struct Worker {
     pub(crate) will_leave: bool,
     /// The unit that runs, for reports of panics.
     pub(crate) unit: u64,
+    /// How many brief grids it has run.
+    pub(crate) brief: u32,
     /// State of CTAs that finished on this thread, for the next ones that start: one of each type.
     spares: Vec<(TypeId, Box<dyn Any + Send>)>,
     /// When the present work was first seen to have this thread.
@@ -227,7 +229,7 @@ impl Worker {
     pub(crate) fn new(index: u32, helps: bool, watch: &Watch) -> Worker {
         let attention = watch.enroll(!helps);
         let [slice, turn] = [const { Cell::new(None) }; 2];
-        Worker { index, attention, helps, will_leave: false, unit: 0, spares: Vec::new(), slice, turn }
+        Worker { index, attention, helps, will_leave: false, unit: 0, brief: 0, spares: Vec::new(), slice, turn }
     }
 
     /// The attention word, for compiled code: as long as it reads 0, [`Grid::poll`] says [`Poll::Continue`]. It stays at its address

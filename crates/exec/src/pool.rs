@@ -8,18 +8,19 @@
 //! Each device of a process has a pool of its own: what one device does takes neither a worker nor a lock of another's. Pools of a process know
 //! each other for the case that one of them can start no thread: then threads that wait do its work.
 //!
-//! A grid that takes no longer than to hand it over is never queued: the thread that brings it runs it.
+//! A grid that takes no longer than to hand it over is never queued: the thread that brings it runs it, see [`brief`].
 //!
 //! Threads start with the first work for them: a process that forks before has none. They block signals, which belong to the
 //! program's own threads: see `crate::masks`.
 
+mod brief;
 mod siblings;
 mod worker;
 
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
 use crate::attention::Watch;
@@ -36,6 +37,7 @@ use crate::queue::{Entry, Queue};
 use crate::run::{Done, Run, UNLISTED};
 use crate::signal::Signal;
 use crate::stack;
+pub(crate) use brief::{Brief, Unfinished};
 use siblings::Siblings;
 use worker::Served;
 
@@ -43,8 +45,6 @@ pub use crate::pause::AllPools;
 
 /// Workers that one thread wakes for a grid: waking one takes microseconds, and it is up only tens of microseconds later.
 const WOKEN: u32 = 4;
-/// Nanoseconds that a thread of the program takes for a grid itself rather than hand it to a worker, which takes as long.
-const BRIEF: u64 = 1000;
 /// Takes reports.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -113,8 +113,6 @@ thread_local! {
     static HOME: Cell<usize> = const { Cell::new(0) };
     /// The pool whose CTAs or task the thread is running; 0 for none.
     static RUNS: Cell<usize> = const { Cell::new(0) };
-    /// Whether the thread runs a grid that it has kept.
-    static KEEPS: Cell<bool> = const { Cell::new(false) };
     /// Whether the thread counts among the workers that will look for work before they sleep: see [`Signal::count_in`].
     static COMES: Cell<bool> = const { Cell::new(false) };
 }
@@ -122,11 +120,6 @@ thread_local! {
 /// Whether the calling thread is a worker of a pool.
 pub(crate) fn is_worker() -> bool {
     HOME.get() != 0
-}
-
-/// Whether the calling thread is about to come back from the launch of the grid that it runs.
-pub(crate) fn is_launching() -> bool {
-    KEEPS.get()
 }
 
 /// A grid in flight.
@@ -154,15 +147,6 @@ pub(crate) struct Origin {
     pub(crate) family: Option<Arc<Family>>,
     /// Whether the calling thread has nothing else to do: a worker is free next.
     pub(crate) free: bool,
-    /// Whether the calling thread will call [`Pool::run_kept`].
-    pub(crate) may_keep: bool,
-}
-
-/// Whether a thread of the program may run a launch before it goes on: it takes no longer than to hand it over, and waits for nobody.
-fn is_brief(launch: &Launch) -> bool {
-    let alone = launch.cooperative.is_none() && launch.cluster == [1; 3] && !launch.workers.is_restricted();
-    let childless = launch.runtime.is_none() && launch.behind.is_none() && launch.graph.is_none();
-    alone && childless && launch.kernel.ends_within(launch).is_some_and(|time| time <= BRIEF)
 }
 
 impl Pool {
@@ -219,21 +203,17 @@ impl Pool {
         mut launch: Launch,
         device: Option<u32>,
         urgent: bool,
-        Origin { place, family, free, may_keep }: Origin,
+        Origin { place, family, free }: Origin,
         done: Done,
     ) -> RunningGrid {
         let shared = &self.shared;
         let threads = self.threads();
-        let overdue = Overdue::new(shared.options.report_stalled, shared.options.launch_timeout);
         if let Some(variant) = launch.kernel.variant(&launch) {
             launch.kernel = variant;
         }
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
-        // Not from within another grid's run, whose end may start the next one, and that one's the next.
-        let outside = may_keep && HOME.get() == 0 && RUNS.get() == 0 && self.observer().is_none();
-        let is_kept = outside && is_brief(&launch);
         let run = Arc::new_cyclic(|run| {
-            let mut grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue, run.clone());
+            let mut grid = self.grid(launch, urgent, run.clone());
             grid.family = family;
             grid.observer = self.observer().map(|observer| {
                 observer.begin_grid(&GridFacts {
@@ -243,9 +223,7 @@ impl Pool {
                     place,
                 })
             });
-            let mut run = Run::new(grid, device, threads, shared.options.report.clone(), done);
-            run.is_kept = is_kept;
-            run
+            Run::new(grid, device, threads, shared.options.report.clone(), done)
         });
         let units = u32::try_from(run.grid.units()).unwrap_or(u32::MAX);
         assert!(units != 0, "a grid has CTAs");
@@ -255,16 +233,18 @@ impl Pool {
         {
             let mut queue = shared.queue();
             queue.list(&run);
-            if !is_kept {
-                queue.push_grid(&run, &shared.watch);
-            }
-        }
-        if is_kept {
-            return RunningGrid(run);
+            queue.push_grid(&run, &shared.watch);
         }
         self.begin(urgent);
         shared.wake_for(&run, WOKEN.min(units - u32::from(comes)));
         RunningGrid(run)
+    }
+
+    /// A launch as executors see it.
+    fn grid(&self, launch: Launch, urgent: bool, run: Weak<Run>) -> Grid {
+        let PoolOptions { report_stalled, launch_timeout, .. } = self.shared.options;
+        let overdue = Overdue::new(report_stalled, launch_timeout);
+        Grid::new(launch, self.threads(), urgent, self.shared.watch.clone(), overdue, run)
     }
 
     /// Runs a task on a worker. It must not wait for other work of the pool.
@@ -388,25 +368,6 @@ impl Pool {
         }
         let _gate = self.shared.gate();
         shared.work_as_helper(run);
-    }
-
-    /// Runs a grid that the calling thread has kept for itself, if it is one. Where the thread cannot, or the grid does not end here, workers get it.
-    pub(crate) fn run_kept(&self, grid: &RunningGrid) {
-        let (shared, run) = (&self.shared, &grid.0);
-        if !run.is_kept {
-            return;
-        }
-        let gate = shared.gate.try_read();
-        if gate.is_ok() && stack::room() >= run.grid.launch.kernel.stack_need() {
-            KEEPS.set(true);
-            shared.work_as_helper(run);
-            KEEPS.set(false);
-        } else {
-            shared.offer(run);
-        }
-        if !run.is_done() {
-            self.begin(run.grid.urgent);
-        }
     }
 
     /// Ends all grids of a device's streams early that are in flight, with this fault for those that have none.

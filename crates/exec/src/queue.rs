@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::attention::Watch;
 use crate::interprocess::activity::DeviceActivity;
@@ -103,6 +104,15 @@ impl Queue {
             {
                 activity.rest();
             }
+        }
+    }
+
+    /// Grids that were never entered have run for so long, all in all.
+    pub(crate) fn note_brief(&self, time: Duration) {
+        if self.runs.is_empty()
+            && let Some(activity) = &self.activity
+        {
+            activity.ran(time);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::grid::{Grid, Poll};
 use crate::kernel::{Cta, CtaExit, Worker};
 use crate::pool::Report;
 use pace::{Pace, Wakes};
-pub(crate) use report::Seen;
+pub(crate) use report::{Seen, defect_of, fault_of};
 
 /// CTAs that one worker may hold begun and put aside before it takes fresh ones no more, as on a GPU: a grid that does not exceed it can
 /// wait for itself.
@@ -45,8 +45,6 @@ pub(crate) struct Run {
     pub(crate) waits: AtomicBool,
     /// A worker is about to take its only unit.
     pub(crate) is_expected: AtomicBool,
-    /// The thread that brings it runs it: no worker has heard of it.
-    pub(crate) is_kept: bool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
     report: Report,
@@ -139,12 +137,19 @@ impl Run {
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             is_expected: AtomicBool::new(false),
-            is_kept: false,
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
             report,
             grid,
         }
+    }
+
+    /// Of a grid that a thread has begun: `next` is the first unit that it has not.
+    pub(crate) fn begun(mut self, next: u64) -> Run {
+        // The one before has not ended.
+        self.counts.issued = AtomicU64::new(next);
+        self.counts.finished = AtomicU64::new(next - 1);
+        self
     }
 
     fn parked(&self) -> MutexGuard<'_, VecDeque<Parked>> {
@@ -215,7 +220,7 @@ impl Run {
         let mut held = 0;
         let stay = self.work_until(worker, &mut held);
         if held != 0 {
-            if let Err(panic) = self.guard(|| self.grid.launch.kernel.leave(worker)) {
+            if let Err(panic) = guard(|| self.grid.launch.kernel.leave(worker)) {
                 self.fail_at(self.grid.unit_start(worker.unit), panic);
             }
             self.finish(held);
@@ -289,7 +294,7 @@ impl Run {
                 ended += end - next;
                 break;
             }
-            match self.guard(|| kernel.run_ctas(&self.grid, next..end, worker)) {
+            match guard(|| kernel.run_ctas(&self.grid, next..end, worker)) {
                 Ok(batch) => {
                     next += batch.done;
                     ended += batch.done;
@@ -332,7 +337,7 @@ impl Run {
         worker.note_start(cta.linear * u64::from(self.grid.parts) + u64::from(cta.part));
         let exit = match self.is_cancelled() {
             true => Ok(CtaExit::Cancelled),
-            false => self.guard(|| kernel.run_cta(&self.grid, &mut cta, worker)),
+            false => guard(|| kernel.run_cta(&self.grid, &mut cta, worker)),
         };
         let settled = match exit {
             Ok(exit) => self.settle(cta, exit, worker, wakes),
@@ -346,11 +351,6 @@ impl Run {
             self.finish(1);
         }
         settled != Settled::Waits
-    }
-
-    /// Calls the executor. A panic of it comes back as its text.
-    fn guard<R>(&self, call: impl FnOnce() -> R) -> Result<R, String> {
-        catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
     }
 
     /// Does what an exit of one CTA asks for. The caller owes one that has ended to [`Run::finish`]. One that waits adds to `wakes` when
@@ -387,9 +387,16 @@ impl Run {
                 Settled::Ended
             }
             CtaExit::Fault(trap) => {
-                self.cancel(Some(Arc::new(self.fault_of(*trap, cta.id))));
+                self.cancel(Some(Arc::new(fault_of(&self.grid, *trap, cta.id))));
                 Settled::Ended
             }
+        }
+    }
+
+    /// Takes back a unit that a thread has begun outside of [`Run::work`].
+    pub(crate) fn take_back(&self, cta: Cta, exit: CtaExit, worker: &mut Worker) {
+        if self.settle(cta, exit, worker, &mut Wakes::default()) == Settled::Ended {
+            self.finish(1);
         }
     }
 
@@ -445,6 +452,11 @@ impl Run {
             }
         }
     }
+}
+
+/// Calls an executor. A panic of it comes back as its text.
+pub(crate) fn guard<R>(call: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
 }
 
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {

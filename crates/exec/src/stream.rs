@@ -9,6 +9,7 @@
 //!
 //! No lock of a stream is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
+mod brief;
 mod drive;
 mod ending;
 mod engine;
@@ -18,14 +19,14 @@ mod marker;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::family::Family;
 use crate::fault::Fault;
 use crate::grid::Launch;
 use crate::memory::Reservation;
 use crate::observe::{HostEvent, Observer, StreamPlace};
-use crate::pool::{Origin, RunningGrid, is_launching, is_worker};
+use crate::pool::{Origin, RunningGrid, is_worker};
 use crate::signal::{Signal, spin_until};
 
 pub use engine::Engine;
@@ -38,10 +39,6 @@ use marker::{Mark, Where};
 
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
-
-/// How much later than a launch that has run a grid itself the program hears of its fault. On the recorded hardware a program calls nine functions more before it
-/// does (`tests/c/answers`, `legacy_launch`); here it may lose its processor meanwhile.
-const TOLD: Duration = Duration::from_millis(10);
 
 /// How often it looks whether a pool has started that needs its help.
 const NEW_POOLS: Duration = Duration::from_millis(10);
@@ -119,7 +116,7 @@ struct State {
 }
 
 enum Operation {
-    Launch(Launch),
+    Launch(Box<Launch>),
     Task(Weight, Box<dyn FnOnce(StreamPlace) + Send>),
     Join(Arc<Family>),
     Callback(Callback),
@@ -128,6 +125,12 @@ enum Operation {
     Outside(OutsideWait),
     /// The address of the value that it is true of, if it is for somebody outside.
     Condition(Option<u64>, Box<dyn FnMut() -> bool + Send>),
+}
+
+impl From<Launch> for Operation {
+    fn from(launch: Launch) -> Operation {
+        Operation::Launch(Box::new(launch))
+    }
 }
 
 enum Step {
@@ -243,11 +246,6 @@ impl Stream {
     /// Ends all work of the stream's device as a fault of a kernel does.
     pub fn fail(&self, fault: Arc<Fault>) {
         self.shared.engine.fail(fault);
-    }
-
-    /// Starts a kernel.
-    pub fn launch(&self, launch: Launch) {
-        self.submit(Operation::Launch(launch));
     }
 
     /// Runs a task that does not block, such as a copy. Dropped without running after a fault.
@@ -440,18 +438,24 @@ impl Shared {
     }
 
     fn submit(self: &Arc<Self>, operation: Operation) {
-        {
-            let mut state = self.state();
-            let number = self.submitted.fetch_add(1, Ordering::SeqCst) + 1;
-            self.tell(|| HostEvent::Submit { place: StreamPlace { stream: self.id, number } });
-            self.group.enter(self);
-            if state.busy {
-                state.queue.push_back(operation);
-                return;
-            }
-            state.busy = true;
+        if let Some(operation) = self.line_up(operation) {
+            drive(Step::Start(self.clone(), operation));
         }
-        drive(Step::Start(self.clone(), operation));
+    }
+
+    /// Puts an operation behind what the stream holds. Gives it back if that is nothing: the caller starts it, and nobody else starts another one
+    /// before it is finished.
+    fn line_up<O: Into<Operation>>(self: &Arc<Self>, operation: O) -> Option<O> {
+        let mut state = self.state();
+        let number = self.submitted.fetch_add(1, Ordering::SeqCst) + 1;
+        self.tell(|| HostEvent::Submit { place: StreamPlace { stream: self.id, number } });
+        self.group.enter(self);
+        if state.busy {
+            state.queue.push_back(operation.into());
+            return None;
+        }
+        state.busy = true;
+        Some(operation)
     }
 
     /// Starts an operation; true if it has ended already.
@@ -490,31 +494,9 @@ impl Shared {
                 let this = || Stream { shared: Arc::clone(self) };
                 let family = launch.runtime.is_some().then(|| Family::at(self.present(), &this(), behind));
                 let own = family.clone();
-                let done = Box::new(move |fault: Option<Arc<Fault>>| {
-                    if fault.is_none() || !is_launching() {
-                        return stream.end_grid(fault, local, own);
-                    }
-                    let (told, pool) = (Instant::now() + TOLD, Arc::clone(&stream.engine.pool));
-                    let end = move || stream.end_grid(fault, local, own);
-                    pool.when(Box::new(move || Instant::now() >= told), Box::new(end));
-                });
-                let grid = {
-                    // Under the lock, so that the end of the grid finds it entered.
-                    let mut state = self.state();
-                    let grid = engine.pool.launch_from(
-                        launch,
-                        engine.device,
-                        self.urgent,
-                        Origin { place, family, free: starter.returns, may_keep: true },
-                        done,
-                    );
-                    state.grid.insert(grid).clone()
-                };
-                // Either may have come after the look above, and not have seen this grid.
-                if engine.fault.get().is_some() || engine.pool.is_closed() {
-                    grid.cancel(engine.fault.get());
-                }
-                engine.pool.run_kept(&grid);
+                let done = Box::new(move |fault| stream.end_grid(fault, local, own));
+                let origin = Origin { place, family, free: starter.returns };
+                self.enter_grid(|| engine.pool.launch_from(*launch, engine.device, self.urgent, origin, done));
                 false
             }
             Operation::Join(family) => {
@@ -586,6 +568,21 @@ impl Shared {
                 false
             }
         }
+    }
+
+    /// Begins a grid that others see.
+    fn enter_grid(&self, begin: impl FnOnce() -> RunningGrid) -> RunningGrid {
+        let engine = &self.engine;
+        let grid = {
+            // Under the lock, so that the end of the grid finds it entered.
+            let mut state = self.state();
+            state.grid.insert(begin()).clone()
+        };
+        // Either may have come after the last look, and not have seen this grid.
+        if engine.fault.get().is_some() || engine.pool.is_closed() {
+            grid.cancel(engine.fault.get());
+        }
+        grid
     }
 
     /// The grid in flight has ended: gives back what it held, and goes on when its family has ended too.

@@ -164,12 +164,20 @@ impl DeviceActivity {
     /// No kernel runs any more.
     pub(crate) fn rest(&self) {
         let entry = self.entry();
-        let since = entry.running_since.load(Ordering::Relaxed);
+        self.count_from(entry.running_since.load(Ordering::Relaxed));
+        entry.running_since.store(0, Ordering::Release);
+    }
+
+    /// Kernels have run for so long until now. As [`DeviceActivity::run`], while none is known to.
+    pub(crate) fn ran(&self, time: Duration) {
+        self.count_from(now().saturating_sub(time.as_nanos() as u64));
+    }
+
+    fn count_from(&self, since: u64) {
         for (number, within) in slots_between(since, now()) {
-            let slot = &entry.slots[number as usize % SLOTS];
+            let slot = &self.entry().slots[number as usize % SLOTS];
             slot.store(busy_slot(number, within + time_in(slot.load(Ordering::Relaxed), number)), Ordering::Release);
         }
-        entry.running_since.store(0, Ordering::Release);
     }
 }
 

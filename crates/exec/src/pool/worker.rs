@@ -175,7 +175,7 @@ impl Shared {
     }
 
     /// Counts the thread as busy meanwhile.
-    fn busy<R>(&self, worker: &mut Worker, work: impl FnOnce(&mut Worker) -> R) -> R {
+    pub(super) fn busy<R>(&self, worker: &mut Worker, work: impl FnOnce(&mut Worker) -> R) -> R {
         self.watch.begin(&worker.attention);
         let outer = RUNS.replace(self.address());
         let result = work(worker);

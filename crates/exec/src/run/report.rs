@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Parked, Run};
+use super::{Parked, Run, guard};
 use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
+use crate::grid::Grid;
 use crate::kernel::Cta;
 use crate::overdue::Verdict;
 
@@ -21,33 +22,37 @@ pub(crate) enum Seen<'a> {
     Inside([u32; 3]),
 }
 
-impl Run {
-    /// The report of a trap of the unit that starts with `cta`.
-    pub(super) fn fault_of(&self, trap: Trap, cta: [u32; 3]) -> Fault {
-        let kernel = &*self.grid.launch.kernel;
-        // What an executor says about its code may be as wrong as the code.
-        let info =
-            trap.site.map_or_else(SiteInfo::default, |site| self.guard(|| kernel.site(site)).unwrap_or_default());
-        let kind = match (trap.cause, info.access) {
-            (Cause::Known(kind), _) => kind,
-            (Cause::Access(address), Some((kind, size))) => match self.grid.memory().explain(address, size, kind) {
-                Some(access) => FaultKind::Access(*access),
-                None => {
-                    FaultKind::Internal(format!("a {kind} of {size} bytes at {address:#x} was refused that is allowed"))
-                }
-            },
-            (Cause::Access(address), None) => {
-                FaultKind::Internal(format!("an access of {address:#x} by an instruction that accesses nothing"))
+/// The report of a trap of the unit that starts with `cta`.
+pub(crate) fn fault_of(grid: &Grid, trap: Trap, cta: [u32; 3]) -> Fault {
+    let kernel = &*grid.launch.kernel;
+    // What an executor says about its code may be as wrong as the code.
+    let info = trap.site.map_or_else(SiteInfo::default, |site| guard(|| kernel.site(site)).unwrap_or_default());
+    let kind = match (trap.cause, info.access) {
+        (Cause::Known(kind), _) => kind,
+        (Cause::Access(address), Some((kind, size))) => match grid.memory().explain(address, size, kind) {
+            Some(access) => FaultKind::Access(*access),
+            None => {
+                FaultKind::Internal(format!("a {kind} of {size} bytes at {address:#x} was refused that is allowed"))
             }
-        };
-        let fault = Fault::new(kind, kernel.name());
-        Fault { cta: Some(trap.cta.unwrap_or(cta)), thread: trap.thread, place: info.place, ..fault }
-    }
+        },
+        (Cause::Access(address), None) => {
+            FaultKind::Internal(format!("an access of {address:#x} by an instruction that accesses nothing"))
+        }
+    };
+    let fault = Fault::new(kind, kernel.name());
+    Fault { cta: Some(trap.cta.unwrap_or(cta)), thread: trap.thread, place: info.place, ..fault }
+}
 
+/// The report of a defect of a grid's executor, in the unit that starts with `cta`.
+pub(crate) fn defect_of(grid: &Grid, cta: [u32; 3], what: String) -> Fault {
+    let fault = Fault::new(FaultKind::Internal(what), grid.launch.kernel.name());
+    Fault { cta: Some(cta), ..fault }
+}
+
+impl Run {
     /// Ends the grid because of a defect of its executor.
     pub(super) fn fail_at(&self, cta: [u32; 3], what: String) {
-        let fault = Fault::new(FaultKind::Internal(what), self.grid.launch.kernel.name());
-        self.cancel(Some(Arc::new(Fault { cta: Some(cta), ..fault })));
+        self.cancel(Some(Arc::new(defect_of(&self.grid, cta, what))));
     }
 
     /// Ends the grid because it has run too long.
@@ -112,7 +117,7 @@ impl Run {
         for cta in all.iter().take(SHOWN) {
             let [x, y, z] = cta.id;
             let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
-            let state = self.guard(|| kernel.describe(cta));
+            let state = guard(|| kernel.describe(cta));
             for line in state.unwrap_or_else(|panic| panic).lines() {
                 let _ = write!(text, "\n    {line}");
             }

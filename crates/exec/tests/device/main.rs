@@ -1,9 +1,9 @@
 //! Tests of the device through its public interface.
 
+mod brief;
 mod ending;
 mod fork;
 mod grids;
-mod kept;
 mod memory;
 mod scheduling;
 mod seam;

@@ -3,11 +3,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 use crate::toy::{FLAG, Toy, engine, environment, launch, stream, waiting_for};
-use warploom_exec::fault::{FaultKind, Trap};
+use warploom_exec::fault::{Fault, FaultKind, Trap};
 use warploom_exec::grid::{Grid, Launch};
+use warploom_exec::interprocess::activity::{self, Activity};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
+use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_exec::stream::Engine;
 
 /// A kernel that says how long it takes.
 struct Timed(Arc<Toy>, Option<u64>);
@@ -135,6 +139,62 @@ fn a_fault_of_a_brief_grid_is_the_devices() {
     stream.launch(launch(noting(&threads), 1, &environment));
     stream.synchronize();
     assert!(threads.lock().unwrap().is_empty());
+}
+
+#[test]
+fn behind_a_fault_nothing_of_a_brief_grid_is_begun() {
+    for panics in [false, true] {
+        let engine = engine(2);
+        let (stream, environment) = (stream(&engine), environment());
+        let begun = Arc::new(AtomicU32::new(0));
+        let count = begun.clone();
+        let kernel = brief(move |_, cta, _| {
+            count.fetch_add(1, Ordering::AcqRel);
+            match cta.id[0] {
+                1 if panics => panic!("on purpose"),
+                1 => CtaExit::Fault(Box::new(Trap::new(FaultKind::Trap))),
+                _ => CtaExit::Finished,
+            }
+        });
+        stream.launch(launch(kernel, 3, &environment));
+        stream.synchronize();
+        let fault = engine.fault().expect("the second CTA faults");
+        assert_eq!((fault.cta, begun.load(Ordering::Acquire)), (Some([1, 0, 0]), 2));
+        assert_eq!(matches!(&fault.kind, FaultKind::Internal(what) if what == "on purpose"), panics);
+    }
+}
+
+#[test]
+fn a_brief_grid_that_waits_ends_with_its_device() {
+    let engine = engine(2);
+    let (stream, environment) = (stream(&engine), environment());
+    let never = Arc::new(AtomicBool::new(false));
+    stream.launch(launch(Arc::new(Timed(waiting_for(&never), BRIEF)), 3, &environment));
+    assert!(!stream.has_ended());
+    engine.fail(Arc::new(Fault::new(FaultKind::Trap, "another")));
+    stream.synchronize();
+}
+
+#[test]
+fn brief_grids_make_a_device_busy() {
+    const EACH: Duration = Duration::from_micros(50);
+    let activity = Activity::shown(&[0]).unwrap();
+    let options = PoolOptions { threads: 1, activity: Some(activity.device(0)), ..PoolOptions::default() };
+    let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
+    let (stream, environment) = (stream(&engine), environment());
+    let kernel = brief(|_, _, _| {
+        let start = Instant::now();
+        while start.elapsed() < EACH {}
+        CtaExit::Finished
+    });
+    let from = activity::now();
+    for _ in 0..1000 {
+        stream.launch(launch(kernel.clone(), 1, &environment));
+    }
+    let seen = activity::all().into_iter().filter(|activity| activity.process == std::process::id());
+    // Others of this process show devices that do nothing.
+    let busy = seen.map(|activity| activity.devices[&0].busy(from, activity::now())).max().unwrap();
+    assert!(busy >= 900 * EACH, "{busy:?}");
 }
 
 #[test]
