@@ -194,7 +194,7 @@ impl WorkerSet {
 /// A running grid, as executors see it.
 pub struct Grid {
     /// What it was started with.
-    pub launch: Launch,
+    pub launch: Box<Launch>,
     /// `%gridid`: unique in the process.
     pub id: u64,
     /// `%nsmid`: workers of the pool.
@@ -240,7 +240,7 @@ pub enum Poll {
 
 impl Grid {
     pub(crate) fn new(
-        launch: Launch,
+        launch: Box<Launch>,
         sm_count: u32,
         urgent: bool,
         watch: Arc<Watch>,
@@ -367,7 +367,7 @@ impl Grid {
     /// `%ctaid` of the first CTA of a unit, x fastest.
     pub fn unit_start(&self, unit: u64) -> [u32; 3] {
         let (unit, _) = self.unit_parts(unit);
-        let Launch { grid, cluster, .. } = &self.launch;
+        let Launch { grid, cluster, .. } = &*self.launch;
         let along = |axis: usize| u64::from(grid[axis] / cluster[axis].max(1));
         let (x, rest) = (unit % along(0), unit / along(0));
         let (y, z) = (rest % along(1), rest / along(1));
@@ -379,7 +379,7 @@ impl Grid {
         if self.unit_parts(unit).1 != 0 {
             return;
         }
-        let Launch { grid, cluster, .. } = &self.launch;
+        let Launch { grid, cluster, .. } = &*self.launch;
         for axis in 0..3 {
             id[axis] += cluster[axis];
             if id[axis] + cluster[axis] <= grid[axis] {

@@ -194,13 +194,13 @@ impl Pool {
 
     /// Starts a grid, in a stream of this device. `done` is called once, on any thread, with the first fault if there was one.
     pub fn launch(&self, launch: Launch, device: Option<u32>, urgent: bool, done: Done) -> RunningGrid {
-        self.launch_from(launch, device, urgent, Origin::default(), done)
+        self.launch_from(Box::new(launch), device, urgent, Origin::default(), done)
     }
 
     /// [`Pool::launch`] of what comes from a stream.
     pub(crate) fn launch_from(
         &self,
-        mut launch: Launch,
+        mut launch: Box<Launch>,
         device: Option<u32>,
         urgent: bool,
         Origin { place, family, free }: Origin,
@@ -241,7 +241,7 @@ impl Pool {
     }
 
     /// A launch as executors see it.
-    fn grid(&self, launch: Launch, urgent: bool, run: Weak<Run>) -> Grid {
+    fn grid(&self, launch: Box<Launch>, urgent: bool, run: Weak<Run>) -> Grid {
         let PoolOptions { report_stalled, launch_timeout, .. } = self.shared.options;
         let overdue = Overdue::new(report_stalled, launch_timeout);
         Grid::new(launch, self.threads(), urgent, self.shared.watch.clone(), overdue, run)

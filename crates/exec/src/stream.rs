@@ -127,9 +127,9 @@ enum Operation {
     Condition(Option<u64>, Box<dyn FnMut() -> bool + Send>),
 }
 
-impl From<Launch> for Operation {
-    fn from(launch: Launch) -> Operation {
-        Operation::Launch(Box::new(launch))
+impl From<Box<Launch>> for Operation {
+    fn from(launch: Box<Launch>) -> Operation {
+        Operation::Launch(launch)
     }
 }
 
@@ -496,7 +496,7 @@ impl Shared {
                 let own = family.clone();
                 let done = Box::new(move |fault| stream.end_grid(fault, local, own));
                 let origin = Origin { place, family, free: starter.returns };
-                self.enter_grid(|| engine.pool.launch_from(*launch, engine.device, self.urgent, origin, done));
+                self.enter_grid(|| engine.pool.launch_from(launch, engine.device, self.urgent, origin, done));
                 false
             }
             Operation::Join(family) => {

@@ -159,8 +159,8 @@ pub(crate) struct CtaState {
     pub(crate) shared: CtaShared,
     #[expect(clippy::vec_box, reason = "the warp that runs changes places with nobody's")]
     pub(crate) warps: Vec<Box<Warp>>,
-    /// What is in the place of the warp that runs.
-    nobody: Box<Warp>,
+    /// What is in the place of the warp that runs; nothing while one does.
+    nobody: Option<Box<Warp>>,
     /// The warp that the next round begins with.
     first: usize,
 }
@@ -247,7 +247,7 @@ impl InterpretedKernel {
         ctas.resize_with(size as usize, || CtaState {
             shared: CtaShared::default(),
             warps: Vec::new(),
-            nobody: Box::default(),
+            nobody: None,
             first: 0,
         });
         if size == 1 && !self.meets_cluster {
@@ -347,7 +347,7 @@ impl InterpretedKernel {
         let function = &self.program.functions[self.program.kernel as usize];
         let CtaState { shared, warps, nobody, first } = cta;
         let frame = shared.frames.take_nobodys();
-        let warp = std::mem::take(nobody);
+        let warp = nobody.take().unwrap_or_default();
         let mut machine =
             Machine { fuel: SLICE, ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp) };
         loop {
@@ -359,7 +359,7 @@ impl InterpretedKernel {
             *round = Round { moved: true, ..Round::default() };
         }
         let Machine { view, cta, warp, frame, .. } = machine;
-        *nobody = warp;
+        *nobody = Some(warp);
         cta.frames.give_nobodys(frame);
         cta.recent = Some(view.into_recent());
         Ok(())

@@ -60,7 +60,7 @@ impl Pool {
     }
 
     /// Runs a brief grid on the calling thread. Gives it back where the thread cannot.
-    pub(crate) fn run_brief(&self, launch: Launch, urgent: bool) -> Result<Brief, Launch> {
+    pub(crate) fn run_brief(&self, launch: Box<Launch>, urgent: bool) -> Result<Brief, Box<Launch>> {
         let shared = &self.shared;
         let Ok(_gate) = shared.gate.try_read() else { return Err(launch) };
         if stack::room() < launch.kernel.stack_need() {

@@ -16,7 +16,9 @@ const TOLD: Duration = Duration::from_millis(10);
 
 impl Stream {
     /// Starts a kernel. If its grid is brief and nothing comes before it, it has ended when this comes back.
-    pub fn launch(&self, mut launch: Launch) {
+    pub fn launch(&self, launch: Launch) {
+        // It is handed on from here to where it ends.
+        let mut launch = Box::new(launch);
         self.await_peers();
         let brief = self.shared.engine.pool.is_brief(&mut launch);
         let Some(launch) = self.shared.line_up(launch) else { return };
@@ -28,7 +30,7 @@ impl Stream {
 
 impl Shared {
     /// Runs a brief grid, the operation in flight. Gives it back where it is not to run, or not on this thread.
-    fn run_brief(self: &Arc<Self>, launch: Launch) -> Option<Launch> {
+    fn run_brief(self: &Arc<Self>, launch: Box<Launch>) -> Option<Box<Launch>> {
         let engine = &self.engine;
         if engine.fault.get().is_some() || self.group.ending.is_given_up() {
             return Some(launch);

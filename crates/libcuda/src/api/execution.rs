@@ -127,7 +127,10 @@ pub(super) fn parameters(
         (true, true) if function.parameters().is_empty() => Ok(Box::default()),
         (true, true) => Err(DriverError::invalid_value("the kernel has parameters, and none are given")),
         (false, true) => {
-            let mut buffer = vec![0; function.parameter_bytes() as usize];
+            // Not `vec!`: the C library keeps nothing at hand for memory that is to be zero.
+            let size = function.parameter_bytes() as usize;
+            let mut buffer = Vec::with_capacity(size);
+            buffer.resize(size, 0);
             for (index, place) in function.parameters().iter().enumerate() {
                 let source = pointers.at("kernelParams", index)?;
                 let rest = buffer.get_mut(place.offset as usize..);
