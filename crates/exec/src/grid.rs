@@ -355,8 +355,13 @@ impl Grid {
 
     /// Units of issue: clusters, or CTAs where the grid has no clusters, or parts of CTAs.
     pub fn units(&self) -> u64 {
-        let extents = (0..3).map(|axis| u64::from(self.launch.grid[axis] / self.launch.cluster[axis].max(1)));
-        extents.product::<u64>() * u64::from(self.parts)
+        let Launch { grid, cluster, .. } = &*self.launch;
+        // Without divisions where there are no clusters: short grids take notice of them.
+        let clusters = match cluster {
+            [1, 1, 1] => grid.map(u64::from),
+            _ => [0, 1, 2].map(|axis| u64::from(grid[axis] / cluster[axis].max(1))),
+        };
+        clusters.iter().product::<u64>() * u64::from(self.parts)
     }
 
     /// The number of a unit's CTA in the order of issue, and which part of it the unit is.
@@ -367,6 +372,9 @@ impl Grid {
     /// `%ctaid` of the first CTA of a unit, x fastest.
     pub fn unit_start(&self, unit: u64) -> [u32; 3] {
         let (unit, _) = self.unit_parts(unit);
+        if unit == 0 {
+            return [0; 3];
+        }
         let Launch { grid, cluster, .. } = &*self.launch;
         let along = |axis: usize| u64::from(grid[axis] / cluster[axis].max(1));
         let (x, rest) = (unit % along(0), unit / along(0));

@@ -326,6 +326,7 @@ impl Shape {
         let batch = interpreted.run_ctas(grid, units, worker);
         let took = match start {
             Some(start) => start.elapsed().as_nanos() as u64,
+            None if grid.parts == 1 => weight.interpreting(batch.done * self.threads),
             None => weight.interpreting(batch.done * (self.threads / u64::from(grid.parts))),
         };
         self.spent.fetch_add(took, Ordering::Relaxed);
@@ -359,7 +360,10 @@ impl LoadedKernel for Shape {
 
     fn most_parts(&self, launch: &Launch) -> u32 {
         // Code runs whole CTAs.
-        if self.waits(launch, launch.ctas()) { 1 } else { self.source.interpreted.most_parts(launch) }
+        match self.source.interpreted.most_parts(launch) {
+            parts if parts > 1 && self.waits(launch, launch.ctas()) => 1,
+            parts => parts,
+        }
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
@@ -380,7 +384,7 @@ impl LoadedKernel for Shape {
         let left = left(grid, took, batch.done, next);
         self.consider(self.spent.load(Ordering::Relaxed).saturating_add(left));
         // A thread of the program that helps is no worker less when it waits.
-        if left / side_by_side(grid) > self.source.weight.cost && worker.is_pools() {
+        if worker.is_pools() && left / side_by_side(grid) > self.source.weight.cost {
             self.lend(grid, worker);
         }
         batch
