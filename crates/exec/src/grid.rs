@@ -382,18 +382,20 @@ impl Grid {
         [x as u32 * cluster[0], y as u32 * cluster[1], z as u32 * cluster[2]]
     }
 
-    /// From the first CTA of a unit to that of the next, `unit`.
-    pub fn advance(&self, id: &mut [u32; 3], unit: u64) {
+    /// [`Grid::unit_start`] of `unit`, where that of the one before it is `[x, y, z]`. By value: who stores what has changed of it by itself and then copies all of
+    /// it waits until all that the CTA before has stored is in the processor's cache.
+    #[inline]
+    pub fn next_start(&self, [x, y, z]: [u32; 3], unit: u64) -> [u32; 3] {
         if self.unit_parts(unit).1 != 0 {
-            return;
+            return [x, y, z];
         }
         let Launch { grid, cluster, .. } = &*self.launch;
-        for axis in 0..3 {
-            id[axis] += cluster[axis];
-            if id[axis] + cluster[axis] <= grid[axis] {
-                return;
-            }
-            id[axis] = 0;
+        if x + 2 * cluster[0] <= grid[0] {
+            return [x + cluster[0], y, z];
         }
+        if y + 2 * cluster[1] <= grid[1] {
+            return [0, y + cluster[1], z];
+        }
+        [0, 0, z + cluster[2]]
     }
 }

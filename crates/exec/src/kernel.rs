@@ -72,7 +72,7 @@ pub trait LoadedKernel: Send + Sync {
             if grid.poll(worker) != Poll::Continue {
                 break;
             }
-            grid.advance(&mut id, unit + 1);
+            id = grid.next_start(id, unit + 1);
         }
         Batch { done, stopped: None }
     }
@@ -144,7 +144,7 @@ pub fn run_with_state<S: Any + Send>(
         if grid.poll(worker) != Poll::Continue {
             break;
         }
-        grid.advance(&mut id, unit + 1);
+        id = grid.next_start(id, unit + 1);
     }
     worker.keep_spare(Some(state));
     Batch { done, stopped: None }

@@ -212,6 +212,7 @@ impl Task<'_> {
             places: places.collect(),
             ways: parts.turns.as_ref().map(ways).transpose()?,
             code: object::load(&parts.object)?,
+            keeps_back: parts.sites.iter().any(|site| site.kept_back),
             sites: parts.sites,
             stops: parts.stops,
             frames: parts.frames,

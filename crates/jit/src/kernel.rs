@@ -42,6 +42,8 @@ pub(crate) struct CompiledKernel {
     pub(crate) ways: Option<Ways>,
     /// Its instructions, if a thread runs each of them once at most and waits for nobody.
     pub(crate) through: Option<u64>,
+    /// Whether one of the sites keeps back what it adds.
+    pub(crate) keeps_back: bool,
     /// Unique in the process.
     pub(crate) id: u64,
 }
@@ -101,7 +103,7 @@ impl LoadedKernel for CompiledKernel {
             self.run(state, grid, id, shared, worker, true)
         });
         self.order_stores();
-        if self.keeps_back() && !worker.will_leave() {
+        if self.keeps_back && !worker.will_leave() {
             self.leave(worker);
         }
         batch
@@ -123,7 +125,7 @@ impl LoadedKernel for CompiledKernel {
     }
 
     fn keeps_back(&self) -> bool {
-        self.sites.iter().any(|site| site.kept_back)
+        self.keeps_back
     }
 
     fn leave(&self, worker: &mut Worker) {
@@ -168,6 +170,9 @@ impl CompiledKernel {
     }
 
     /// Runs one CTA, with the state that [`State::start`] has prepared: from its `fresh` start, or from where it was left.
+    ///
+    /// Always inline, so that `id` stays in registers up to the context: see [`Grid::next_start`].
+    #[inline(always)]
     fn run(&self, state: &mut State, grid: &Grid, id: [u32; 3], shared: u32, worker: &Worker, fresh: bool) -> CtaExit {
         state.refresh(self, grid);
         let mut context = Context {
@@ -186,7 +191,7 @@ impl CompiledKernel {
             local: state.local.as_mut_ptr().cast(),
             step,
             stop,
-            sums: if self.keeps_back() { state.sums.table() } else { ptr::null_mut() },
+            sums: if self.keeps_back { state.sums.table() } else { ptr::null_mut() },
             add,
             nontemporal: state.nontemporal,
             row: state.sums.row(),

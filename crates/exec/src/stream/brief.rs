@@ -39,7 +39,9 @@ impl Shared {
             Ok(Brief::Ended) => {
                 let mut next = VecDeque::new();
                 self.finish(&mut next, false);
-                next.into_iter().for_each(drive);
+                while let Some(step) = next.pop_front() {
+                    drive(step);
+                }
             }
             Ok(Brief::Faulted(fault)) => self.tell_later(fault),
             Ok(Brief::Unfinished(unfinished)) => self.go_on_with(*unfinished),
