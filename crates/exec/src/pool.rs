@@ -45,6 +45,8 @@ pub use crate::pause::AllPools;
 
 /// Workers that one thread wakes for a grid: waking one takes microseconds, and it is up only tens of microseconds later.
 const WOKEN: u32 = 4;
+/// Nanoseconds of one thread for a grid that has come to its end before a second worker is up.
+const SHORT: u64 = 20_000;
 /// Takes reports.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -212,6 +214,7 @@ impl Pool {
             launch.kernel = variant;
         }
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
+        let is_short = launch.kernel.ends_within(&launch).is_some_and(|time| time <= SHORT);
         let run = Arc::new_cyclic(|run| {
             let mut grid = self.grid(launch, urgent, run.clone());
             grid.family = family;
@@ -223,7 +226,9 @@ impl Pool {
                     place,
                 })
             });
-            Run::new(grid, device, threads, shared.options.report.clone(), done)
+            let mut run = Run::new(grid, device, threads, shared.options.report.clone(), done);
+            run.is_short = is_short;
+            run
         });
         let units = u32::try_from(run.grid.units()).unwrap_or(u32::MAX);
         assert!(units != 0, "a grid has CTAs");
@@ -236,7 +241,8 @@ impl Pool {
             queue.push_grid(&run, &shared.watch);
         }
         self.begin(urgent);
-        shared.wake_for(&run, WOKEN.min(units - u32::from(comes)));
+        let most = if is_short { 1 } else { WOKEN };
+        shared.wake_for(&run, most.min(units - u32::from(comes)));
         RunningGrid(run)
     }
 

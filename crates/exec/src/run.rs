@@ -45,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) waits: AtomicBool,
     /// A worker is about to take its only unit.
     pub(crate) is_expected: AtomicBool,
+    /// One worker has done all of it before another one is awake.
+    pub(crate) is_short: bool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
     report: Report,
@@ -137,6 +139,7 @@ impl Run {
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             is_expected: AtomicBool::new(false),
+            is_short: false,
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
             report,

@@ -87,8 +87,8 @@ impl LoadedKernel for CompiledKernel {
     }
 
     fn ends_within(&self, launch: &Launch) -> Option<u64> {
-        /// Threads' instructions in a nanosecond.
-        const EACH: u64 = 16;
+        /// Threads' instructions in a nanosecond, with the widest vectors.
+        const EACH: u64 = 32;
         /// What it takes to begin a CTA.
         const CTA: u64 = 50;
         let threads = u64::from(self.cta.iter().product::<u32>());

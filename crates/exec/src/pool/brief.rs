@@ -15,8 +15,9 @@ use crate::kernel::{Cta, CtaExit, Worker};
 use crate::run::{Done, Run, defect_of, fault_of, guard};
 use crate::stack;
 
-/// Nanoseconds that a thread of the program takes for a grid itself rather than hand it to a worker, which takes as long.
-const BRIEF: u64 = 1000;
+/// Nanoseconds that a thread of the program takes for a grid itself rather than hand it to a worker, which takes as long: a worker that is awake hears of it a
+/// microsecond later, what the grid reads and writes goes from one core's cache to the other's, and so does the news of its end.
+const BRIEF: u64 = 4000;
 /// Of so many brief grids the time of one is taken, for all of them: to read the time takes a tenth as long as one.
 const SAMPLED: u32 = 64;
 

@@ -118,7 +118,7 @@ impl Shared {
         match entry {
             Entry::Grid(run) => self.work_on(&run, worker),
             Entry::Task(task) => {
-                self.wake_another();
+                self.wake_another(0);
                 self.busy(worker, |_| task());
                 Served::Progressed
             }
@@ -136,13 +136,13 @@ impl Shared {
 
     /// Works on a grid for a while.
     fn work_on(&self, run: &Arc<Run>, worker: &mut Worker) -> Served {
-        let more = run.work_for_more(WOKEN);
+        let more = if run.is_short { 0 } else { run.work_for_more(WOKEN) };
         if more != 0 {
             // Each that wakes wakes some more: the whole pool is up after a few rounds.
             self.offer(run);
             self.wake_for(run, more);
         } else {
-            self.wake_another();
+            self.wake_another(u32::from(run.grid.queued.load(Ordering::Relaxed)));
         }
         let stay = self.stay(run, worker);
         run.waits.store(matches!(stay, Stay::Waiting(_)), Ordering::Relaxed);
@@ -184,9 +184,9 @@ impl Shared {
         result
     }
 
-    /// If there is more to do than this worker takes, another one should wake.
-    fn wake_another(&self) {
-        if self.watch.waiting() != 0 {
+    /// If there is more to do than this worker takes, another one should wake. `own` entries are of what it has taken.
+    fn wake_another(&self, own: u32) {
+        if self.watch.waiting() > own {
             self.work.notify(1);
         }
     }
