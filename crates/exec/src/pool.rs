@@ -19,7 +19,7 @@ mod worker;
 
 use std::cell::Cell;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
@@ -45,8 +45,8 @@ pub use crate::pause::AllPools;
 
 /// Workers that one thread wakes for a grid: waking one takes microseconds, and it is up only tens of microseconds later.
 const WOKEN: u32 = 4;
-/// Nanoseconds of one thread for a grid that has come to its end before a second worker is up.
-const SHORT: u64 = 20_000;
+/// So many nanoseconds of one thread each worker more should find to do that is woken for a grid: otherwise the others have done it before that one is up.
+const WORTH_WAKING: u64 = 20_000;
 /// Takes reports.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -214,7 +214,10 @@ impl Pool {
             launch.kernel = variant;
         }
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
-        let is_short = launch.kernel.ends_within(&launch).is_some_and(|time| time <= SHORT);
+        let wakes = launch
+            .kernel
+            .ends_within(&launch)
+            .map_or(u32::MAX, |time| u32::try_from(time / WORTH_WAKING).unwrap_or(u32::MAX));
         let run = Arc::new_cyclic(|run| {
             let mut grid = self.grid(launch, urgent, run.clone());
             grid.family = family;
@@ -227,7 +230,7 @@ impl Pool {
                 })
             });
             let mut run = Run::new(grid, device, threads, shared.options.report.clone(), done);
-            run.is_short = is_short;
+            run.wakes = AtomicU32::new(wakes);
             run
         });
         let units = u32::try_from(run.grid.units()).unwrap_or(u32::MAX);
@@ -241,8 +244,8 @@ impl Pool {
             queue.push_grid(&run, &shared.watch);
         }
         self.begin(urgent);
-        let most = if is_short { 1 } else { WOKEN };
-        shared.wake_for(&run, most.min(units - u32::from(comes)));
+        let wanted = units - u32::from(comes);
+        shared.wake_for(&run, run.may_wake(wanted.min(WOKEN)).max(wanted.min(1)));
         RunningGrid(run)
     }
 

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -45,8 +45,8 @@ pub(crate) struct Run {
     pub(crate) waits: AtomicBool,
     /// A worker is about to take its only unit.
     pub(crate) is_expected: AtomicBool,
-    /// One worker has done all of it before another one is awake.
-    pub(crate) is_short: bool,
+    /// How many workers may still be woken for it; the largest number for any.
+    pub(crate) wakes: AtomicU32,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
     report: Report,
@@ -139,7 +139,7 @@ impl Run {
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             is_expected: AtomicBool::new(false),
-            is_short: false,
+            wakes: AtomicU32::new(u32::MAX),
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
             report,
@@ -172,6 +172,15 @@ impl Run {
         let parked = self.counts.parked.count.load(Ordering::Relaxed) as u64;
         let fresh = self.units.saturating_sub(self.counts.issued.load(Ordering::Relaxed));
         (parked + fresh).saturating_sub(1).min(u64::from(limit)) as u32
+    }
+
+    /// How many of `wanted` workers may be woken for it, which then counts.
+    pub(crate) fn may_wake(&self, wanted: u32) -> u32 {
+        if self.wakes.load(Ordering::Relaxed) == u32::MAX {
+            return wanted;
+        }
+        let less = |left: u32| Some(left.saturating_sub(wanted));
+        self.wakes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).map_or(0, |left| left.min(wanted))
     }
 
     pub(crate) fn is_done(&self) -> bool {

@@ -136,7 +136,7 @@ impl Shared {
 
     /// Works on a grid for a while.
     fn work_on(&self, run: &Arc<Run>, worker: &mut Worker) -> Served {
-        let more = if run.is_short { 0 } else { run.work_for_more(WOKEN) };
+        let more = run.may_wake(run.work_for_more(WOKEN));
         if more != 0 {
             // Each that wakes wakes some more: the whole pool is up after a few rounds.
             self.offer(run);
