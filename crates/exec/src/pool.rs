@@ -8,7 +8,7 @@
 //! Each device of a process has a pool of its own: what one device does takes neither a worker nor a lock of another's. Pools of a process know
 //! each other for the case that one of them can start no thread: then threads that wait do its work.
 //!
-//! A grid that takes no longer than to hand it over is never queued: the thread that brings it runs it, see [`brief`].
+//! A grid that takes no longer than to hand it over is never queued: the thread that brings it runs it (`pool::brief`).
 //!
 //! Threads start with the first work for them: a process that forks before has none. They block signals, which belong to the
 //! program's own threads: see `crate::masks`.

@@ -56,7 +56,7 @@ pub(crate) struct Run {
 /// the allocator keeps aligned memory at hand for nobody, and every launch takes some.
 #[repr(C)]
 struct Counts {
-    _before: Line,
+    _before: Gap,
     /// The next unit to issue; units are issued in ascending order.
     issued: AtomicU64,
     _behind_issued: Gap,
@@ -65,17 +65,18 @@ struct Counts {
     parked: ParkedQueue,
     /// Counts when a CTA got on that did not end.
     moves: AtomicU64,
-    _behind: Line,
+    _behind: Gap,
 }
 
 /// With the word before or behind it, as much as a processor fetches at once: two lines of its caches.
 type Gap = MaybeUninit<[u64; 15]>;
-/// One line of them, towards what is seldom written. With more a run would be larger than what the allocator keeps at hand, and each launch would take a third more.
-type Line = MaybeUninit<[u64; 7]>;
+
+/// A launch of a run that is larger than what glibc's allocator keeps at hand would take a third more.
+const _: () = assert!(size_of::<Run>() + 2 * size_of::<usize>() <= 1032);
 
 impl Default for Counts {
     fn default() -> Counts {
-        let ([_before, _behind], [_behind_issued, _behind_finished]) = ([Line::uninit(); 2], [Gap::uninit(); 2]);
+        let [_before, _behind_issued, _behind_finished, _behind] = [Gap::uninit(); 4];
         let (issued, finished, parked, moves) = Default::default();
         Counts { _before, issued, _behind_issued, finished, _behind_finished, parked, moves, _behind }
     }

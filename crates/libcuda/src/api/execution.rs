@@ -116,6 +116,14 @@ pub(crate) fn cuFuncLoad(function: CUfunction) -> ApiResult {
     driver.load_function(&*driver.function(Handle::from_raw(function.0))?)
 }
 
+/// So many zeros, of memory that the C library keeps at hand: it does not for memory that is to be zero from the start.
+#[expect(clippy::slow_vector_initialization, reason = "a launch takes a tenth longer with calloc")]
+fn zeros(size: usize) -> Vec<u8> {
+    let mut buffer = Vec::with_capacity(size);
+    buffer.resize(size, 0);
+    buffer
+}
+
 /// The parameter buffer of a launch, from a pointer for each parameter or from a packed buffer.
 pub(super) fn parameters(
     function: &Function,
@@ -127,10 +135,7 @@ pub(super) fn parameters(
         (true, true) if function.parameters().is_empty() => Ok(Box::default()),
         (true, true) => Err(DriverError::invalid_value("the kernel has parameters, and none are given")),
         (false, true) => {
-            // Not `vec!`: the C library keeps nothing at hand for memory that is to be zero.
-            let size = function.parameter_bytes() as usize;
-            let mut buffer = Vec::with_capacity(size);
-            buffer.resize(size, 0);
+            let mut buffer = zeros(function.parameter_bytes() as usize);
             for (index, place) in function.parameters().iter().enumerate() {
                 let source = pointers.at("kernelParams", index)?;
                 let rest = buffer.get_mut(place.offset as usize..);
