@@ -441,7 +441,6 @@ impl Shared {
     fn work_as_helper(&self, run: &Arc<Run>) {
         let _mode = DefaultMode::set();
         let mut worker = self.lend();
-        worker.helps = true;
         self.stay(run, &mut worker);
         self.offer(run);
         self.helpers().push(worker);
@@ -455,7 +454,10 @@ impl Shared {
     /// For a thread of the program that runs CTAs: it is the first multiprocessor to `%smid`; which one is not promised.
     fn lend(&self) -> Worker {
         let lent = self.helpers().pop();
-        lent.unwrap_or_else(|| Worker::new(0, true, &self.watch))
+        let mut worker = lent.unwrap_or_else(|| Worker::new(0, true, &self.watch));
+        // Who had it before may have stood in for a worker, or for one of a part of the device.
+        (worker.index, worker.helps) = (0, true);
+        worker
     }
 
     fn take(&self, worker: Option<u32>) -> Option<Entry> {
