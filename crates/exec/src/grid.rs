@@ -358,10 +358,10 @@ impl Grid {
         let Launch { grid, cluster, .. } = &*self.launch;
         // Without divisions where there are no clusters: short grids take notice of them.
         let clusters = match cluster {
-            [1, 1, 1] => grid.map(u64::from),
-            _ => [0, 1, 2].map(|axis| u64::from(grid[axis] / cluster[axis].max(1))),
+            [1, 1, 1] => self.launch.ctas(),
+            _ => (0..3).map(|axis| u64::from(grid[axis] / cluster[axis].max(1))).product(),
         };
-        clusters.iter().product::<u64>() * u64::from(self.parts)
+        clusters * u64::from(self.parts)
     }
 
     /// The number of a unit's CTA in the order of issue, and which part of it the unit is.

@@ -217,7 +217,7 @@ impl Pool {
         let wakes = launch
             .kernel
             .ends_within(&launch)
-            .map_or(u32::MAX, |time| u32::try_from(time / WORTH_WAKING).unwrap_or(u32::MAX));
+            .map_or(u32::MAX, |time| u32::try_from(time / WORTH_WAKING).unwrap_or(u32::MAX).max(1));
         let run = Arc::new_cyclic(|run| {
             let mut grid = self.grid(launch, urgent, run.clone());
             grid.family = family;
@@ -244,8 +244,7 @@ impl Pool {
             queue.push_grid(&run, &shared.watch);
         }
         self.begin(urgent);
-        let wanted = units - u32::from(comes);
-        shared.wake_for(&run, run.may_wake(wanted.min(WOKEN)).max(wanted.min(1)));
+        shared.wake_for(&run, run.may_wake(WOKEN.min(units - u32::from(comes))));
         RunningGrid(run)
     }
 
@@ -426,24 +425,21 @@ impl Shared {
     /// Does a piece of work on a thread that is no worker.
     fn stand_in(&self) {
         let _gate = self.gate();
-        let _mode = DefaultMode::set();
-        let mut worker = self.lend();
-        worker.helps = false;
-        match self.take(None).map(|entry| self.serve(entry, &mut worker)) {
+        let served = self.lend_worker(|worker| {
+            worker.helps = false;
+            self.take(None).map(|entry| self.serve(entry, worker))
+        });
+        match served {
             Some(Served::Progressed) => {}
             Some(Served::Sleeps(until)) => self.sleep_until(until),
             Some(Served::Waits) | None => std::thread::yield_now(),
         }
-        self.helpers().push(worker);
     }
 
     /// Works on a grid as a thread of the program, as long as there is something to do.
     fn work_as_helper(&self, run: &Arc<Run>) {
-        let _mode = DefaultMode::set();
-        let mut worker = self.lend();
-        self.stay(run, &mut worker);
+        self.lend_worker(|worker| self.stay(run, worker));
         self.offer(run);
-        self.helpers().push(worker);
     }
 
     /// Waits while the pool is paused.
@@ -452,12 +448,15 @@ impl Shared {
     }
 
     /// For a thread of the program that runs CTAs: it is the first multiprocessor to `%smid`; which one is not promised.
-    fn lend(&self) -> Worker {
+    fn lend_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
+        let _mode = DefaultMode::set();
         let lent = self.helpers().pop();
         let mut worker = lent.unwrap_or_else(|| Worker::new(0, true, &self.watch));
         // Who had it before may have stood in for a worker, or for one of a part of the device.
         (worker.index, worker.helps) = (0, true);
-        worker
+        let result = work(&mut worker);
+        self.helpers().push(worker);
+        result
     }
 
     fn take(&self, worker: Option<u32>) -> Option<Entry> {

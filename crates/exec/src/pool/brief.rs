@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use super::{HOME, Pool, RUNS, RunningGrid, Shared};
 use crate::fault::Fault;
-use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::kernel::{Cta, CtaExit, Worker};
 use crate::run::{Done, Run, defect_of, fault_of, guard};
@@ -18,7 +17,7 @@ use crate::stack;
 /// Nanoseconds that a thread of the program takes for a grid itself rather than hand it to a worker, which takes as long: a worker that is awake hears of it a
 /// microsecond later, what the grid reads and writes goes from one core's cache to the other's, and so does the news of its end.
 const BRIEF: u64 = 4000;
-/// Of so many brief grids the time of one is taken, for all of them: to read the time takes a tenth as long as one.
+/// Of so many brief grids the time of one is taken, for all of them: the clock is not read for each.
 const SAMPLED: u32 = 64;
 
 /// What became of a brief grid.
@@ -68,17 +67,16 @@ impl Pool {
             return Err(launch);
         }
         let grid = self.grid(launch, urgent, Weak::new());
-        let _mode = DefaultMode::set();
-        let mut worker = shared.lend();
-        worker.start_slice();
-        worker.brief = worker.brief.wrapping_add(1);
-        let start = worker.brief.is_multiple_of(SAMPLED).then(Instant::now);
-        let brief = shared.busy(&mut worker, |worker| shared.run_units(grid, worker));
-        if let Some(start) = start {
-            shared.queue().note_brief(start.elapsed() * SAMPLED);
-        }
-        shared.helpers().push(worker);
-        Ok(brief)
+        Ok(shared.lend_worker(|worker| {
+            worker.start_slice();
+            worker.brief = worker.brief.wrapping_add(1);
+            let start = worker.brief.is_multiple_of(SAMPLED).then(Instant::now);
+            let brief = shared.busy(worker, |worker| shared.run_units(grid, worker));
+            if let Some(start) = start {
+                shared.queue().note_brief(start.elapsed() * SAMPLED);
+            }
+            brief
+        }))
     }
 
     /// Makes a run in flight of a grid that a thread has begun, up to the unit before `next`, which has not ended. `done` as for [`Pool::launch`].
@@ -95,9 +93,7 @@ impl Pool {
     /// Lets the workers go on with it, and with the unit that has not ended.
     pub(crate) fn go_on_with(&self, RunningGrid(run): &RunningGrid, (cta, exit): (Cta, CtaExit)) {
         let shared = &self.shared;
-        let mut worker = shared.lend();
-        run.take_back(cta, exit, &mut worker);
-        shared.helpers().push(worker);
+        shared.lend_worker(|worker| run.take_back(cta, exit, worker));
         shared.offer(run);
         self.begin(run.grid.urgent);
     }
