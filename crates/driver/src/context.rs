@@ -13,6 +13,7 @@ pub use primary::PrimaryState;
 
 pub(crate) use primary::Primary;
 
+use context_ref::GreenStreams;
 use limits::Limits;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -53,10 +54,11 @@ pub struct Context {
     destroyed: AtomicBool,
     /// Held for reading while something is added that the context takes with it, and for writing when its end begins.
     additions: RwLock<()>,
-    limits: Mutex<Limits>,
+    limits: Limits,
+    /// Held by who changes a limit, and what goes by it.
+    limiting: Mutex<()>,
     streams: Streams,
-    /// Those of its green contexts, while these live.
-    green: Mutex<Vec<Arc<Streams>>>,
+    green: GreenStreams,
     environment: Arc<Environment>,
     /// What the local memory of its kernels is counted as, while some hold it.
     local_memory: Mutex<Weak<Reservation>>,
@@ -186,7 +188,7 @@ impl Context {
 
     /// A limit of its kernels.
     pub fn limit(&self, limit: Limit) -> u64 {
-        self.limits.lock().get(limit)
+        self.limits.get(limit)
     }
 
     /// Changes a limit of its kernels. What holds may be a little more; read it back.
@@ -194,10 +196,10 @@ impl Context {
     /// # Errors
     /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
     pub fn set_limit(&self, limit: Limit, value: u64) -> DriverResult {
-        let mut limits = self.limits.lock();
-        limits.set(limit, value)?;
-        self.environment.heap.set_limit(limits.get(Limit::MallocHeapSize));
-        self.environment.pending.set_limit(limits.get(Limit::DevRuntimePendingLaunchCount));
+        let _limiting = self.limiting.lock();
+        self.limits.set(limit, value)?;
+        self.environment.heap.set_limit(self.limit(Limit::MallocHeapSize));
+        self.environment.pending.set_limit(self.limit(Limit::DevRuntimePendingLaunchCount));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! When kernels are made runnable, counted by an executor that does nothing else, and that others can take their place.
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use warploom_driver::device::Machine;
@@ -10,7 +10,7 @@ use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::Code;
 use warploom_driver::stream::StreamName;
 use warploom_driver::{Driver, DriverOptions, Handle};
-use warploom_exec::grid::Grid;
+use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_ptx::ir::{FunctionId, GlobalId};
 use warploom_ptx::{Options, VerifiedModule, load};
@@ -104,12 +104,18 @@ fn eager_loading_makes_all_kernels_runnable() {
     assert_eq!(counter.0.load(Ordering::Relaxed), KERNELS);
 }
 
-/// A kernel that says which one it is.
-struct Says(Arc<Mutex<Vec<u32>>>, u32);
+/// A kernel that says which one it is, and what launches get in its place once there is one: the next.
+struct Says(Arc<Mutex<Vec<u32>>>, u32, Arc<AtomicBool>);
 
 impl LoadedKernel for Says {
     fn name(&self) -> &str {
         "says"
+    }
+
+    fn variant(&self, _: &Launch) -> Option<Arc<dyn LoadedKernel>> {
+        let Says(said, number, replaced) = self;
+        let next = || Arc::new(Says(Arc::clone(said), number + 1, Arc::clone(replaced))) as Arc<dyn LoadedKernel>;
+        replaced.load(Ordering::Relaxed).then(next)
     }
 
     fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
@@ -125,7 +131,7 @@ impl Executor for Says {
         _kernel: FunctionId,
         _is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-        Ok(Arc::new(Says(Arc::clone(&self.0), self.1)))
+        Ok(Arc::new(Says(Arc::clone(&self.0), self.1, Arc::clone(&self.2))))
     }
 
     fn function_address(&self, _function: FunctionId) -> u64 {
@@ -136,6 +142,7 @@ impl Executor for Says {
 #[test]
 fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     let said = Arc::new(Mutex::new(Vec::new()));
+    let replaced = Arc::new(AtomicBool::new(false));
     let options = DriverOptions {
         machine: Machine {
             cuda_version: 13_000,
@@ -153,7 +160,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         blocking_launches: false,
         runtime_error_texts: |_| (c"", c""),
     };
-    let executor = Arc::new(Says(Arc::clone(&said), 1));
+    let executor = Arc::new(Says(Arc::clone(&said), 1, Arc::clone(&replaced)));
     let driver = Driver::new(options, executor).expect("a driver");
     driver.create_context(0, 0).expect("a context");
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
@@ -173,7 +180,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         driver.synchronize(&driver.current_place().expect("a context")).expect("no fault");
     };
     launch();
-    function.replace_loaded(Arc::new(Says(Arc::clone(&said), 2)));
+    replaced.store(true, Ordering::Relaxed);
     launch();
     assert_eq!(*said.lock().expect("nobody panics"), [1, 1, 2, 2]);
 }

@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::time::Duration;
 
+use crossbeam_utils::atomic::AtomicCell;
+
 use crate::attention::Watch;
 use crate::family::Family;
 use crate::fault::Fault;
@@ -106,8 +108,9 @@ pub(crate) struct Shared {
     queue: Mutex<Queue>,
     watch: Arc<Watch>,
     work: Signal,
-    /// Lent to host threads that help.
-    helpers: Mutex<Vec<Worker>>,
+    /// Lent to host threads that help: the one that was last given back, which mostly is all that there are, and the others.
+    helper: AtomicCell<Option<Box<Worker>>>,
+    helpers: Mutex<Vec<Box<Worker>>>,
 }
 
 thread_local! {
@@ -178,6 +181,7 @@ impl Pool {
                 queue,
                 watch: Arc::default(),
                 work: Signal::default(),
+                helper: AtomicCell::default(),
                 helpers: Mutex::default(),
             }),
         })
@@ -413,7 +417,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn helpers(&self) -> MutexGuard<'_, Vec<Worker>> {
+    fn helpers(&self) -> MutexGuard<'_, Vec<Box<Worker>>> {
         self.helpers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -450,12 +454,14 @@ impl Shared {
     /// For a thread of the program that runs CTAs: it is the first multiprocessor to `%smid`; which one is not promised.
     fn lend_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
         let _mode = DefaultMode::set();
-        let lent = self.helpers().pop();
-        let mut worker = lent.unwrap_or_else(|| Worker::new(0, true, &self.watch));
+        let lent = self.helper.take().or_else(|| self.helpers().pop());
+        let mut worker = lent.unwrap_or_else(|| Box::new(Worker::new(0, true, &self.watch)));
         // Who had it before may have stood in for a worker, or for one of a part of the device.
         (worker.index, worker.helps) = (0, true);
         let result = work(&mut worker);
-        self.helpers().push(worker);
+        if let Some(other) = self.helper.swap(Some(worker)) {
+            self.helpers().push(other);
+        }
         result
     }
 

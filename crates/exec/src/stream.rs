@@ -361,7 +361,7 @@ impl Stream {
     /// Waits until everything put into the streams of its group so far has ended.
     pub fn synchronize_group(&self) {
         let group = &self.shared.group;
-        for stream in group.busy() {
+        for stream in group.busy_as(&self.shared) {
             stream.synchronize();
         }
         self.shared.tell(|| HostEvent::WaitedForGroup { group: group.id(), blocking_only: false });

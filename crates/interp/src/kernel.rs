@@ -380,8 +380,8 @@ impl InterpretedKernel {
             if warp.finished() {
                 continue;
             }
-            round.unfinished = true;
             if !warp.runnable(machine.cta) {
+                round.unfinished = true;
                 continue;
             }
             machine.fuel = SLICE;
@@ -395,6 +395,8 @@ impl InterpretedKernel {
             }
             round.outcome = round.outcome.max(Some(machine.outcome()));
             std::mem::swap(&mut machine.warp, warp);
+            // One that has ended needs no other round, in which nothing would be left to run.
+            round.unfinished |= !warp.finished();
             if flow == Flow::Slice && machine.fuel <= 0 {
                 let poll = machine.grid.poll(worker);
                 if poll != Poll::Continue {

@@ -8,6 +8,8 @@ use warploom_ptx::ir::Body;
 
 /// So many threads' instructions take the interpreter a nanosecond: a warp's 32 threads share each.
 const INTERPRETED: u64 = 5;
+/// What it takes the interpreter to begin a CTA, more than it takes code.
+const BEGUN: u64 = 100;
 /// Trips that a loop is thought to make as long as nobody knows.
 const TRIPS: u64 = 16;
 /// Loops in loops that are counted so.
@@ -46,9 +48,9 @@ impl Weight {
         Weight { run: runs.fold(0, u64::saturating_add), has_loops: !body.loops.is_empty(), cost }
     }
 
-    /// How long the interpreter is thought to need for so many threads.
-    pub(crate) fn interpreting(&self, threads: u64) -> u64 {
-        threads.saturating_mul(self.run) / INTERPRETED
+    /// How long the interpreter is thought to need for so many CTAs, or parts of them, of so many threads each.
+    pub(crate) fn interpreting(&self, ctas: u64, threads: u64) -> u64 {
+        ctas.saturating_mul(BEGUN + threads.saturating_mul(self.run) / INTERPRETED)
     }
 
     /// Whether what is thought to take the interpreter so long, divided among so many, ends earlier if it waits for code.

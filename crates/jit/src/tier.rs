@@ -215,7 +215,7 @@ impl Shape {
     /// Whether a launch does not begin before there is code, if so many of its CTAs run side by side.
     fn waits(&self, launch: &Launch, side_by_side: u64) -> bool {
         let Source { options, weight, .. } = &*self.source;
-        let interpreting = || weight.interpreting(launch.ctas().saturating_mul(self.threads));
+        let interpreting = || weight.interpreting(launch.ctas(), self.threads);
         options.mode == Mode::Always || weight.is_worth_waiting(interpreting(), side_by_side)
     }
 
@@ -326,10 +326,11 @@ impl Shape {
         let batch = interpreted.run_ctas(grid, units, worker);
         let took = match start {
             Some(start) => start.elapsed().as_nanos() as u64,
-            None if grid.parts == 1 => weight.interpreting(batch.done * self.threads),
-            None => weight.interpreting(batch.done * (self.threads / u64::from(grid.parts))),
+            None if grid.parts == 1 => weight.interpreting(batch.done, self.threads),
+            None => weight.interpreting(batch.done, self.threads / u64::from(grid.parts)),
         };
-        self.spent.fetch_add(took, Ordering::Relaxed);
+        // What others have added meanwhile may be lost: it is a guess, and a small launch pays for what is exact.
+        self.spent.store(self.spent.load(Ordering::Relaxed).saturating_add(took), Ordering::Relaxed);
         (batch, took)
     }
 }

@@ -1,5 +1,8 @@
 //! A context as a call names it: itself, or one of its green contexts.
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 use super::Context;
 use crate::driver::Driver;
@@ -53,32 +56,51 @@ impl ContextRef {
     }
 }
 
+/// The streams of a context's green contexts, while these live.
+#[derive(Default)]
+pub(super) struct GreenStreams {
+    /// How many contexts these are; changed with the list. Most contexts have none, and all that waits for a context asks.
+    count: AtomicUsize,
+    list: Mutex<Vec<Arc<Streams>>>,
+}
+
+impl GreenStreams {
+    fn change(&self, change: impl FnOnce(&mut Vec<Arc<Streams>>)) {
+        let mut list = self.list.lock();
+        change(&mut list);
+        self.count.store(list.len(), Ordering::SeqCst);
+    }
+
+    fn all(&self) -> Vec<Arc<Streams>> {
+        if self.count.load(Ordering::SeqCst) == 0 { Vec::new() } else { self.list.lock().clone() }
+    }
+}
+
 impl Context {
     /// Counts the streams of a new green context among its own.
     pub(crate) fn add_green(&self, streams: &Arc<Streams>) {
-        self.green.lock().push(Arc::clone(streams));
+        self.green.change(|list| list.push(Arc::clone(streams)));
     }
 
     /// The green context of these streams has been destroyed.
     pub(crate) fn remove_green(&self, streams: &Arc<Streams>) {
-        self.green.lock().retain(|other| !Arc::ptr_eq(other, streams));
+        self.green.change(|list| list.retain(|other| !Arc::ptr_eq(other, streams)));
     }
 
     /// Whether it has green contexts.
     pub(super) fn has_green(&self) -> bool {
-        !self.green.lock().is_empty()
+        !self.green.all().is_empty()
     }
 
     /// Whether nothing is left to wait for.
     pub(crate) fn is_idle(&self) -> bool {
-        self.streams.are_idle() && self.green.lock().iter().all(|streams| streams.are_idle())
+        self.streams.are_idle() && self.green.all().iter().all(|streams| streams.are_idle())
     }
 
     /// Does something with its own streams, and with those of each of its green contexts. No lock is held meanwhile.
     pub(crate) fn each_streams(&self, mut does: impl FnMut(&Streams)) {
         does(&self.streams);
-        let green = self.green.lock().clone();
-        green.iter().for_each(|streams| does(streams));
+        self.green.all().iter().for_each(|streams| does(streams));
     }
 }
 

@@ -8,7 +8,7 @@ use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
 use warploom_exec::observe::HostEvent;
 
-use super::{Context, ContextRef, Limits, check_flags};
+use super::{Context, ContextRef, GreenStreams, Limits, check_flags};
 use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -42,9 +42,10 @@ impl Driver {
             usage: AtomicU32::new(1),
             destroyed: AtomicBool::new(false),
             additions: RwLock::default(),
-            limits: Mutex::new(Limits::new(shared_size)),
+            limits: Limits::new(shared_size),
+            limiting: Mutex::default(),
             streams: Streams::new(self, device.state(), id, None),
-            green: Mutex::default(),
+            green: GreenStreams::default(),
             device: Arc::clone(device.state()),
             environment: Arc::new(Environment {
                 memory: Arc::clone(self.memory()),

@@ -1,4 +1,6 @@
 //! Limits of a context (`CUlimit`).
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::driver::OUTPUT_BUFFER;
 use crate::{DriverError, DriverResult, ErrorCode};
 use warploom_exec::grid::{DEFAULT_PENDING_LAUNCHES, DEFAULT_STACK};
@@ -49,15 +51,15 @@ impl Limit {
     }
 }
 
-/// The limits of a context. The defaults are those recorded on real hardware.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The limits of a context. The defaults are those recorded on real hardware. Each launch reads one, without a lock.
+#[derive(Debug)]
 pub(super) struct Limits {
-    stack_size: u64,
-    printf_fifo_size: u64,
-    malloc_heap_size: u64,
-    pending_launches: u64,
-    l2_fetch_granularity: u64,
-    persisting_l2: u64,
+    stack_size: AtomicU64,
+    printf_fifo_size: AtomicU64,
+    malloc_heap_size: AtomicU64,
+    pending_launches: AtomicU64,
+    l2_fetch_granularity: AtomicU64,
+    persisting_l2: AtomicU64,
     shared_size: u64,
 }
 
@@ -75,56 +77,58 @@ impl Limits {
     /// The defaults on a device whose CTAs can have `shared_size` bytes of shared memory.
     pub(super) fn new(shared_size: u64) -> Limits {
         Limits {
-            stack_size: DEFAULT_STACK,
-            printf_fifo_size: OUTPUT_BUFFER as u64,
-            malloc_heap_size: DEFAULT_LIMIT,
-            pending_launches: DEFAULT_PENDING_LAUNCHES,
-            l2_fetch_granularity: 64,
-            persisting_l2: PERSISTING_L2,
+            stack_size: AtomicU64::new(DEFAULT_STACK),
+            printf_fifo_size: AtomicU64::new(OUTPUT_BUFFER as u64),
+            malloc_heap_size: AtomicU64::new(DEFAULT_LIMIT),
+            pending_launches: AtomicU64::new(DEFAULT_PENDING_LAUNCHES),
+            l2_fetch_granularity: AtomicU64::new(64),
+            persisting_l2: AtomicU64::new(PERSISTING_L2),
             shared_size,
         }
     }
 
     /// A limit's value.
     pub(super) fn get(&self, limit: Limit) -> u64 {
-        match limit {
-            Limit::StackSize => self.stack_size,
-            Limit::PrintfFifoSize => self.printf_fifo_size,
-            Limit::MallocHeapSize => self.malloc_heap_size,
-            Limit::DevRuntimePendingLaunchCount => self.pending_launches,
-            Limit::MaxL2FetchGranularity => self.l2_fetch_granularity,
-            Limit::PersistingL2CacheSize => self.persisting_l2,
-            Limit::SharedMemorySize => self.shared_size,
-            Limit::CigEnabled => 0,
-        }
+        let value = match limit {
+            Limit::StackSize => &self.stack_size,
+            Limit::PrintfFifoSize => &self.printf_fifo_size,
+            Limit::MallocHeapSize => &self.malloc_heap_size,
+            Limit::DevRuntimePendingLaunchCount => &self.pending_launches,
+            Limit::MaxL2FetchGranularity => &self.l2_fetch_granularity,
+            Limit::PersistingL2CacheSize => &self.persisting_l2,
+            Limit::SharedMemorySize => return self.shared_size,
+            Limit::CigEnabled => return 0,
+        };
+        value.load(Ordering::Relaxed)
     }
 
     /// Changes a limit. The driver may round up; a program reads back what holds.
     ///
     /// # Errors
     /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
-    pub(super) fn set(&mut self, limit: Limit, value: u64) -> DriverResult {
-        match limit {
+    pub(super) fn set(&self, limit: Limit, value: u64) -> DriverResult {
+        let (place, value) = match limit {
             Limit::StackSize if value >= MOST_LOCAL => {
                 return Err(DriverError::invalid_value(format!("a stack of {value} bytes is not below {MOST_LOCAL}")));
             }
-            Limit::StackSize => self.stack_size = value.next_multiple_of(16),
-            Limit::PrintfFifoSize => self.printf_fifo_size = value.max(LEAST_PRINTF_FIFO),
-            Limit::MallocHeapSize => self.malloc_heap_size = value,
-            Limit::DevRuntimePendingLaunchCount => self.pending_launches = value,
+            Limit::StackSize => (&self.stack_size, value.next_multiple_of(16)),
+            Limit::PrintfFifoSize => (&self.printf_fifo_size, value.max(LEAST_PRINTF_FIFO)),
+            Limit::MallocHeapSize => (&self.malloc_heap_size, value),
+            Limit::DevRuntimePendingLaunchCount => (&self.pending_launches, value),
             Limit::MaxL2FetchGranularity if value > 128 => {
                 return Err(DriverError::invalid_value(format!("a fetch granularity of {value} is above 128")));
             }
-            Limit::MaxL2FetchGranularity => self.l2_fetch_granularity = value,
+            Limit::MaxL2FetchGranularity => (&self.l2_fetch_granularity, value),
             Limit::PersistingL2CacheSize if value > MOST_PERSISTING_L2 => {
                 let reason = format!("{value} bytes of cache for persisting accesses are above {MOST_PERSISTING_L2}");
                 return Err(DriverError::invalid_value(reason));
             }
-            Limit::PersistingL2CacheSize => self.persisting_l2 = value,
+            Limit::PersistingL2CacheSize => (&self.persisting_l2, value),
             Limit::SharedMemorySize | Limit::CigEnabled => {
                 return Err(DriverError::new(ErrorCode::UnsupportedLimit, format!("{limit:?} cannot be set")));
             }
-        }
+        };
+        place.store(value, Ordering::Relaxed);
         Ok(())
     }
 }

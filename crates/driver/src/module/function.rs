@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::ir::{FunctionId, Storage};
 use warploom_ptx::resources::KernelResources;
@@ -34,8 +34,8 @@ pub struct Function {
     parameters: Box<[ParameterPlace]>,
     static_shared: u32,
     resources: OnceLock<KernelResources>,
-    /// Who runs it; None before the first use. Another one may take its place between two launches.
-    loaded: RwLock<Option<DriverResult<Arc<dyn LoadedKernel>>>>,
+    /// Who runs it, from the first use on.
+    loaded: OnceLock<DriverResult<Arc<dyn LoadedKernel>>>,
     max_dynamic_shared: AtomicU32,
     carveout: AtomicI32,
     cluster: [AtomicU32; 5],
@@ -118,7 +118,7 @@ impl Function {
             parameters: source.map(|function| function.params.iter().map(place).collect()).unwrap_or_default(),
             static_shared,
             resources: OnceLock::new(),
-            loaded: RwLock::default(),
+            loaded: OnceLock::new(),
             max_dynamic_shared: AtomicU32::new(MOST_SHARED.saturating_sub(static_shared)),
             carveout: AtomicI32::new(-1),
             cluster: [required[0], required[1], required[2], 0, 0].map(AtomicU32::new),
@@ -213,27 +213,19 @@ impl Function {
     /// `NotSupported` for a kernel with instructions that cannot be executed.
     #[inline]
     pub(crate) fn loaded(&self, driver: &Driver) -> DriverResult<Arc<dyn LoadedKernel>> {
-        if let Some(known) = &*self.loaded.read() {
-            return known.clone();
+        match self.loaded.get() {
+            Some(known) => known.clone(),
+            None => self.load(driver),
         }
-        self.load(driver)
     }
 
     #[cold]
     fn load(&self, driver: &Driver) -> DriverResult<Arc<dyn LoadedKernel>> {
-        let mut loaded = self.loaded.write();
-        // Another thread may have been faster.
         let load = || {
             let runnable = self.module.code().runnable(self.id, &**driver.executor());
             runnable.map_err(|error| self.refused(&error.to_string()))
         };
-        loaded.get_or_insert_with(load).clone()
-    }
-
-    /// Lets launches from now on run another kernel, which does the same: one that was compiled meanwhile, for example. Launches that
-    /// were made before go on with the one that they have.
-    pub fn replace_loaded(&self, kernel: Arc<dyn LoadedKernel>) {
-        *self.loaded.write() = Some(Ok(kernel));
+        self.loaded.get_or_init(load).clone()
     }
 
     /// Says on standard error, once, why no launch of the kernel succeeds: few programs tell more than the result code.
@@ -250,7 +242,7 @@ impl Function {
 
     /// Whether it has been made runnable.
     pub fn is_loaded(&self) -> bool {
-        self.loaded.read().is_some()
+        self.loaded.get().is_some()
     }
 }
 

@@ -44,7 +44,18 @@ impl Group {
 
     /// Streams in which something has not ended.
     pub fn busy(&self) -> Vec<Stream> {
-        let legacy = self.legacy().filter(|legacy| !legacy.is_idle());
+        self.busy_and(self.legacy().filter(|legacy| !legacy.is_idle()))
+    }
+
+    /// The same, asked by one of them: by the legacy one mostly, which then need not be looked for.
+    pub(super) fn busy_as(&self, asker: &Arc<Shared>) -> Vec<Stream> {
+        match asker.kind {
+            StreamKind::Legacy => self.busy_and((!asker.is_idle()).then(|| Arc::clone(asker))),
+            _ => self.busy(),
+        }
+    }
+
+    fn busy_and(&self, legacy: Option<Arc<Shared>>) -> Vec<Stream> {
         legacy.into_iter().chain(self.busy_where(|_| true)).map(|shared| Stream { shared }).collect()
     }
 
