@@ -110,7 +110,7 @@ pub(crate) struct Shared {
     work: Signal,
     /// Lent to host threads that help: the one that was last given back, which mostly is all that there are, and the others.
     helper: AtomicCell<Option<Box<Worker>>>,
-    helpers: Mutex<Vec<Box<Worker>>>,
+    helpers: Mutex<Vec<Worker>>,
 }
 
 thread_local! {
@@ -417,7 +417,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn helpers(&self) -> MutexGuard<'_, Vec<Box<Worker>>> {
+    fn helpers(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.helpers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -454,13 +454,13 @@ impl Shared {
     /// For a thread of the program that runs CTAs: it is the first multiprocessor to `%smid`; which one is not promised.
     fn lend_worker<R>(&self, work: impl FnOnce(&mut Worker) -> R) -> R {
         let _mode = DefaultMode::set();
-        let lent = self.helper.take().or_else(|| self.helpers().pop());
-        let mut worker = lent.unwrap_or_else(|| Box::new(Worker::new(0, true, &self.watch)));
+        let other = || self.helpers().pop().unwrap_or_else(|| Worker::new(0, true, &self.watch));
+        let mut worker = self.helper.take().unwrap_or_else(|| Box::new(other()));
         // Who had it before may have stood in for a worker, or for one of a part of the device.
         (worker.index, worker.helps) = (0, true);
         let result = work(&mut worker);
         if let Some(other) = self.helper.swap(Some(worker)) {
-            self.helpers().push(other);
+            self.helpers().push(*other);
         }
         result
     }
