@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use crate::background;
-use crate::effort::Effort;
+use crate::effort::{Effort, OPTIONS};
 
 type Opaque = *mut c_void;
 
@@ -35,6 +35,7 @@ macro_rules! functions {
 
 functions! {
     LLVMGetVersion: fn(*mut c_uint, *mut c_uint, *mut c_uint);
+    LLVMParseCommandLineOptions: fn(c_int, *const *const c_char, *const c_char);
     LLVMContextCreate: fn() -> Opaque;
     LLVMContextDispose: fn(Opaque);
     LLVMContextSetDiagnosticHandler: fn(Opaque, unsafe extern "C" fn(Opaque, *mut c_void), *mut c_void);
@@ -164,6 +165,12 @@ impl Llvm {
             // What a shared LLVM does at the end of the process must find nothing running; what is registered last comes first.
             // SAFETY: the function stays where it is: the library that holds it is never unloaded.
             unsafe { libc::atexit(background::finish) };
+        }
+        if name.ends_with(OWN) {
+            // The system's may be somebody else's as well, who has options of his own.
+            let options = OPTIONS.map(CStr::as_ptr);
+            // SAFETY: so many texts, which stay; once.
+            unsafe { (functions.LLVMParseCommandLineOptions)(options.len() as c_int, options.as_ptr(), ptr::null()) };
         }
         // SAFETY: the function stays where it is, and does not unwind.
         unsafe { (functions.LLVMInstallFatalErrorHandler)(cannot_go_on) };
