@@ -248,6 +248,24 @@ pub(crate) unsafe extern "C" fn add(context: *mut Context, address: u64, summand
     }
 }
 
+/// Looks up what the parameters point to that the addresses of sites are made of: a team is left where the table does not tell.
+pub(crate) fn prepare(context: &mut Context, kernel: &CompiledKernel) {
+    for (site, number) in kernel.sites.iter().zip(0..) {
+        // SAFETY: the grid lives while the code runs.
+        let params = &unsafe { &*context.grid }.launch.params;
+        let Some(bytes) = site.parameter.and_then(|offset| params.get(offset as usize..)?.first_chunk()) else {
+            continue;
+        };
+        let address = u64::from_le_bytes(*bytes);
+        // SAFETY: there is an entry for each site.
+        let allowed = unsafe { *context.extents.add(number as usize) };
+        if address < allowed.start || (address - allowed.start) / u64::from(site.bytes) >= allowed.count {
+            // What is refused here need not be so where it is accessed, nor need that be accessed.
+            let _ = global(context, site, number, address);
+        }
+    }
+}
+
 /// Whether all bytes from an address on may be accessed that a site needs: for several accesses with one base, none of which is a fault yet.
 ///
 /// # Safety

@@ -158,6 +158,11 @@ pub(crate) fn close() {
     CLOSED.store(true, Ordering::SeqCst);
 }
 
+/// Whether no job begins any more.
+pub(crate) fn is_closed() -> bool {
+    CLOSED.load(Ordering::SeqCst)
+}
+
 /// Waits for the job that runs, after [`close`].
 pub(crate) extern "C" fn finish() {
     close();

@@ -5,17 +5,19 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sha2::{Digest, Sha256};
 use warploom_exec::fault::Place;
 use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, LocId, Module};
 use warploom_simt::codegen::{self, Compiled, Style, compile_as, preferred_width};
 use warploom_simt::{Gangs, VectorUnits, analyze, stack_bottom};
 
+use crate::apart::{Apart, Make};
 use crate::cache::Cache;
 use crate::cache::entry::{Entry, Parts};
 use crate::cache::key::Key;
 use crate::kernel::CompiledKernel;
-use crate::llvm::llvm;
+use crate::llvm::{self, llvm};
 use crate::microarchitecture::{Microarchitecture, microarchitecture};
 use crate::object;
 use crate::turns::Ways;
@@ -76,17 +78,23 @@ impl Task<'_> {
     ///
     /// # Errors
     /// Why there is none, and will be none.
+    ///
+    /// `make_apart` gives the [`Make`] of a kernel with teams, for the digest of its text.
     pub(crate) fn run(
         &self,
         cache: Option<&Cache>,
         may_compile: bool,
+        make_apart: impl Fn([u8; 32]) -> Make,
     ) -> Result<Option<(CompiledKernel, Origin)>, Refusal> {
-        let key = cache.map(|cache| (cache, Key::new(self.module, self.kernel, self.cta, &self.machine())));
+        let key = cache.map(|cache| (cache, self.key()));
         // Who wants to see the text wants it written.
         let kept = key.as_ref().filter(|_| self.dump.is_none()).and_then(|(cache, key)| cache.load(key));
         match kept {
             Some(Entry::Declined(why)) => return Err(why.into()),
-            Some(Entry::Compiled(parts)) => match self.assemble(parts) {
+            // Without a compiler nobody could make the rest.
+            Some(Entry::Compiled(Parts { apart: Some(_), .. }))
+                if !llvm::is_there() && !key.as_ref().is_some_and(|(cache, key)| cache.has(&key.apart())) => {}
+            Some(Entry::Compiled(parts)) => match self.assemble(parts, &make_apart) {
                 Ok(kernel) => return Ok(Some((kernel, Origin::Cache))),
                 Err(why) => {
                     if let Some((cache, key)) = &key {
@@ -94,7 +102,7 @@ impl Task<'_> {
                     }
                 }
             },
-            None => {}
+            Some(Entry::Apart(_)) | None => {}
         }
         if !may_compile {
             return Ok(None);
@@ -108,7 +116,7 @@ impl Task<'_> {
         };
         let written = self.write(&cpu, &features).inspect_err(|why| keep(&Entry::Declined(why.clone())))?;
         if let Some(folder) = self.dump {
-            self.keep_text(folder, &written.text)?;
+            self.keep_text(folder, &written.text, "")?;
         }
         let object = llvm.compile(&written.text).map_err(|error| Refusal::defect(format!("LLVM says: {error}")))?;
         let parts = Parts {
@@ -118,20 +126,52 @@ impl Task<'_> {
             steps: written.steps,
             stops: written.stops,
             turns: written.turns,
+            apart: written.apart.is_some().then(|| digest(&written.text)),
             object,
         };
         let entry = Entry::Compiled(parts);
         keep(&entry);
         let Entry::Compiled(parts) = entry else { return Ok(None) };
-        self.assemble(parts).map(|kernel| Some((kernel, Origin::Compiler))).map_err(Refusal::defect)
+        self.assemble(parts, &make_apart).map(|kernel| Some((kernel, Origin::Compiler))).map_err(Refusal::defect)
     }
 
-    fn keep_text(&self, folder: &Path, text: &str) -> Result<(), String> {
+    /// The object file of what follows where a team is left, of the kernel whose text has this digest: out of the cache, or from the compiler. On the thread
+    /// that compiles.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn run_apart(&self, cache: Option<&Cache>, of: [u8; 32]) -> Result<(Vec<u8>, Origin), String> {
+        let key = cache.map(|cache| (cache, self.key().apart()));
+        let kept = key.as_ref().filter(|_| self.dump.is_none()).and_then(|(cache, key)| cache.load(key));
+        if let Some(Entry::Apart(object)) = kept {
+            return Ok((object, Origin::Cache));
+        }
+        let llvm = llvm()?;
+        let (cpu, features) = self.processor(llvm.cpu(), llvm.features());
+        let written = self.write(&cpu, &features)?;
+        let text = written.apart.filter(|_| digest(&written.text) == of);
+        let text = text.ok_or("the kernel is written in another way than before")?;
+        if let Some(folder) = self.dump {
+            self.keep_text(folder, &text, "-apart")?;
+        }
+        let entry = Entry::Apart(llvm.compile(&text).map_err(|error| format!("LLVM says: {error}"))?);
+        if let Some((cache, key)) = &key {
+            cache.store(key, &entry);
+        }
+        let Entry::Apart(object) = entry else { return Err("it is no object".to_owned()) };
+        Ok((object, Origin::Compiler))
+    }
+
+    fn key(&self) -> Key {
+        Key::new(self.module, self.kernel, self.cta, &self.machine())
+    }
+
+    fn keep_text(&self, folder: &Path, text: &str, part: &str) -> Result<(), String> {
         let name = &self.module.functions[self.kernel.0 as usize].name;
         let [x, y, z] = self.cta;
         // Names of kernels may be as long as templates make them; files' may not.
         let name: String = name.chars().take(200).collect();
-        let path = folder.join(format!("{name}-{x}x{y}x{z}.ll"));
+        let path = folder.join(format!("{name}-{x}x{y}x{z}{part}.ll"));
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
         written.map_err(|error| format!("its text cannot be written to {}: {error}", path.display()))
     }
@@ -183,7 +223,7 @@ impl Task<'_> {
         format!("{processor} {:?}", self.style)
     }
 
-    fn assemble(&self, parts: Parts) -> Result<CompiledKernel, String> {
+    fn assemble(&self, parts: Parts, make_apart: impl Fn([u8; 32]) -> Make) -> Result<CompiledKernel, String> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let function = &self.module.functions[self.kernel.0 as usize];
         let body = function.body.as_ref().ok_or("it has no code")?;
@@ -212,6 +252,7 @@ impl Task<'_> {
             places: places.collect(),
             ways: parts.turns.as_ref().map(ways).transpose()?,
             code: object::load(&parts.object)?,
+            apart: parts.apart.map(|of| Apart::new(make_apart(of))),
             keeps_back: parts.sites.iter().any(|site| site.kept_back),
             sites: parts.sites,
             stops: parts.stops,
@@ -225,6 +266,10 @@ impl Task<'_> {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }
 
 /// The processor that there is, by what it says of itself.

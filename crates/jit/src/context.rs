@@ -8,6 +8,7 @@ use warploom_interp::StepState;
 use warploom_simt::codegen::sums::Entry;
 use warploom_simt::codegen::{SiteKind, context, window};
 
+use crate::apart::Enter;
 use crate::kernel::CompiledKernel;
 use crate::sums::{Row, Sums};
 
@@ -33,6 +34,7 @@ pub(crate) struct Context {
     pub(crate) add: unsafe extern "C" fn(*mut Context, u64, u32, u32),
     pub(crate) nontemporal: u64,
     pub(crate) row: Row,
+    pub(crate) apart: Enter,
     pub(crate) kernel: *const CompiledKernel,
     pub(crate) grid: *const Grid,
     pub(crate) worker: *const Worker,
@@ -68,6 +70,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, start) == context::ROW_START as usize);
     assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, count) == context::ROW_COUNT as usize);
     assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, sums) == context::ROW as usize);
+    assert!(std::mem::offset_of!(Context, apart) == context::APART as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 

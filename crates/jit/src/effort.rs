@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_int};
 
 /// What LLVM is told once, behind a name for itself: not to look for what masks' registers could do in place of general ones, a fifth of code generation
-/// for a stencil. It has found nothing in seven kernels of the benchmarks, whose code stays as it is.
+/// for a stencil. Code of seven kernels of the benchmarks is as long without it, to the byte.
 pub(crate) const OPTIONS: [&CStr; 2] = [c"warploom", c"-disable-x86-domain-reassignment"];
 
 /// Passes of LLVM, and how hard code generation tries.

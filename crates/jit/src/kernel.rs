@@ -12,7 +12,8 @@ use warploom_interp::{StepState, Steps};
 use warploom_ptx::ir::Space;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
 
-use crate::asked::{access, add, check, find, poll, step, stop};
+use crate::apart::{Apart, enter};
+use crate::asked::{access, add, check, find, poll, prepare, step, stop};
 use crate::caches::nontemporal;
 use crate::context::{Allowed, Context};
 use crate::object::Code;
@@ -23,6 +24,8 @@ use crate::turns::{Run, Warps, Ways};
 pub(crate) struct CompiledKernel {
     pub(crate) name: String,
     pub(crate) code: Code,
+    /// Of a kernel with teams.
+    pub(crate) apart: Option<Apart>,
     pub(crate) sites: Vec<SiteKind>,
     /// Places that end the grid, by their number.
     pub(crate) stops: Vec<Stop>,
@@ -62,6 +65,8 @@ pub(crate) struct State {
     epochs: Vec<u64>,
     /// The one for which the table holds.
     epoch: Option<u64>,
+    /// Nothing has been looked up in it for this launch.
+    unprepared: bool,
     frames: Vec<Line>,
     local: Vec<Line>,
     steps: StepState,
@@ -195,6 +200,7 @@ impl CompiledKernel {
             add,
             nontemporal: state.nontemporal,
             row: state.sums.row(),
+            apart: self.apart.as_ref().map_or(enter, Apart::entry),
             kernel: self,
             grid,
             worker,
@@ -204,6 +210,9 @@ impl CompiledKernel {
             tops: state.tops.as_mut_ptr(),
             fault: None,
         };
+        if std::mem::take(&mut state.unprepared) {
+            prepare(&mut context, self);
+        }
         if let Some(ways) = &self.ways {
             return self.take_turns(ways, &mut state.warps, &mut context, grid, worker, fresh);
         }
@@ -303,6 +312,7 @@ impl State {
         let epoch = grid.memory().epoch_word().load(Ordering::Acquire);
         if self.epoch != Some(epoch) {
             self.epoch = Some(epoch);
+            self.unprepared = kernel.apart.is_some();
             for ((allowed, found), site) in self.extents.iter_mut().zip(&self.epochs).zip(&kernel.sites) {
                 if *found != epoch && !matches!(site.space, Space::Shared | Space::Local | Space::Param) {
                     *allowed = Allowed::default();

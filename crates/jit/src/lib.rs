@@ -4,6 +4,7 @@
 //! gets variants of compiled code by the shape of its CTAs. LLVM is opened at the first compilation, so that a process that compiles nothing never
 //! meets it. Where something is not covered, or LLVM is not there, the other executor runs the kernel.
 
+mod apart;
 mod asked;
 mod background;
 mod cache;
@@ -50,11 +51,15 @@ pub fn emit(module: &Module, kernel: FunctionId, cta: [u32; 3], target: Target, 
     let module = &warploom_simt::standalone(module, kernel, cta)?;
     let task = compile::Task { module, kernel, cta, target, style: Style::Chosen, dump: None };
     let (cpu, features) = task.processor(llvm.cpu(), llvm.features());
-    let text = task.write(&cpu, &features)?.text;
-    match form {
+    let written = task.write(&cpu, &features)?;
+    let shown = |text: String| match form {
         Form::Llvm => Ok(text),
         Form::Assembly => llvm.assembly(&text),
-    }
+    };
+    let text = shown(written.text)?;
+    let Some(apart) = written.apart else { return Ok(text) };
+    let mark = if form == Form::Llvm { ';' } else { '#' };
+    Ok(format!("{text}\n{mark} Another module: what gangs go on with where their team is left.\n\n{}", shown(apart)?))
 }
 
 /// The compiler that there is: its version, and where it was found.

@@ -102,16 +102,35 @@ const SHARED: [&str; 3] = ["libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"
 /// What cargo leaves in folders that it builds into.
 const BUILD_FOLDER: &str = ".cargo-lock";
 
+/// Where our library may lie, for code in a folder.
+fn places(folder: &Path) -> [PathBuf; 3] {
+    [folder.to_owned(), folder.join(".."), folder.join("../lib/warploom")]
+}
+
+fn own(places: &[PathBuf]) -> Option<PathBuf> {
+    places.iter().map(|place| place.join(OWN)).find(|place| place.exists())
+}
+
+/// Whether this code is where cargo has built it.
+fn is_being_developed(folder: &Path) -> bool {
+    [folder.join(BUILD_FOLDER), folder.join("..").join(BUILD_FOLDER)].iter().any(|file| file.exists())
+}
+
+/// Whether there is an LLVM to open, for all that can be said without doing so.
+pub(crate) fn is_there() -> bool {
+    own_folder().is_some_and(|folder| own(&places(&folder)).is_some() || is_being_developed(&folder))
+}
+
 /// LLVM's library: ours, which lies beside whatever holds this code, or where that is installed. While building and testing the system's will do.
 fn find() -> Result<(PathBuf, Library), String> {
     let folder = own_folder().ok_or("it is not known where warploom lies")?;
-    let places = [folder.clone(), folder.join(".."), folder.join("../lib/warploom")];
-    if let Some(place) = places.iter().map(|place| place.join(OWN)).find(|place| place.exists()) {
+    let places = places(&folder);
+    if let Some(place) = own(&places) {
         // SAFETY: its initialisers register options and tables of its own.
         let opened = unsafe { Library::new(&place) };
         return opened.map(|library| (place, library)).map_err(|error| error.to_string());
     }
-    if ![folder.join(BUILD_FOLDER), folder.join("..").join(BUILD_FOLDER)].iter().any(|file| file.exists()) {
+    if !is_being_developed(&folder) {
         // Beside the driver, wherever this code is.
         let home = places.iter().find(|place| place.join(DRIVER).exists()).unwrap_or(&folder);
         let home = home.canonicalize().unwrap_or_else(|_| home.clone());

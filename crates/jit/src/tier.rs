@@ -20,11 +20,13 @@ use warploom_ptx::ir::FunctionId;
 use warploom_simt::codegen::Style;
 use warploom_simt::standalone;
 
+use crate::apart::Make;
 use crate::background::{self, Job};
 use crate::cache::Cache;
 use crate::compile::{Origin, Refusal, Target, Task};
 use crate::estimate::{LOADING, Weight, left};
 use crate::kernel::{CompiledKernel, State};
+use crate::object::{self, Code};
 
 /// When kernels are compiled (`WARPLOOM_JIT`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct Made<'a> {
     pub kernel: &'a str,
     /// The CTAs' shape.
     pub cta: [u32; 3],
+    /// Whether it is only what follows where gangs leave their team; then a launch has come there and waits for it.
+    pub apart: bool,
     /// How long it took.
     pub took: Duration,
     /// Where the code comes from, or why there is none: the interpreter goes on.
@@ -92,6 +96,30 @@ struct Source {
     kernel: FunctionId,
     interpreted: Arc<dyn LoadedKernel>,
     weight: Weight,
+}
+
+impl Source {
+    /// The code of what follows where a team is left, of the kernel whose text has this digest.
+    fn make_apart(self: &Arc<Self>, cta: [u32; 3], of: [u8; 32]) -> Result<Code, String> {
+        let (start, source) = (Instant::now(), self.clone());
+        let made = background::call(move || {
+            let Source { options, module, kernel, .. } = &*source;
+            let module = &standalone(module, *kernel, cta)?;
+            let Options { target, style, .. } = *options;
+            let task = Task { module, kernel: *kernel, cta, target, style, dump: options.dump.as_deref() };
+            task.run_apart(options.cache.as_deref(), of)
+        });
+        let made = made.and_then(|(object, origin)| Ok((object::load(&object)?, origin)));
+        if let Ok((_, origin)) = &made {
+            self.report(cta, true, start, Ok(*origin), false);
+        }
+        made.map(|(code, _)| code)
+    }
+
+    fn report(&self, cta: [u32; 3], apart: bool, start: Instant, code: Result<Origin, &str>, defect: bool) {
+        let Source { options, interpreted, .. } = self;
+        (options.report)(&Made { kernel: interpreted.name(), cta, apart, took: start.elapsed(), code, defect });
+    }
 }
 
 struct Tiered {
@@ -261,7 +289,11 @@ impl Shape {
             let dump = options.dump.as_deref();
             let Options { target, style, .. } = *options;
             let task = Task { module, kernel: *kernel, cta: self.cta, target, style, dump };
-            task.run(options.cache.as_deref(), what == ANY)
+            let make_apart = |of| -> Make {
+                let (source, cta) = (self.source.clone(), self.cta);
+                Box::new(move || source.make_apart(cta, of))
+            };
+            task.run(options.cache.as_deref(), what == ANY, make_apart)
         }));
         match attempt.unwrap_or_else(|_| Err(Refusal::defect("an internal error of the compiler"))) {
             Ok(Some((code, origin))) => {
@@ -279,8 +311,7 @@ impl Shape {
     }
 
     fn report(&self, start: Instant, code: Result<Origin, &str>, defect: bool) {
-        let Source { options, interpreted, .. } = &*self.source;
-        (options.report)(&Made { kernel: interpreted.name(), cta: self.cta, took: start.elapsed(), code, defect });
+        self.source.report(self.cta, false, start, code, defect);
     }
 
     /// The code that a CTA has begun in, if it was not in the interpreter.

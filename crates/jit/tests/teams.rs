@@ -5,8 +5,9 @@ mod device;
 use std::sync::{Arc, Mutex};
 
 use device::{Device, Nobody};
+use tempfile::TempDir;
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_jit::{Made, Mode, Options as Jit, Origin, Style, Target, assembly, tiered};
+use warploom_jit::{Cache, CacheSettings, Made, Mode, Options as Jit, Origin, Style, Target, assembly, tiered};
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
 use warploom_simt::{Gangs, analyze, codegen};
@@ -16,13 +17,30 @@ fn run(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3
 }
 
 fn run_as(style: Style, device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+    let made = made(style, None, device, target, text, (grid, cta), params);
+    let apart = (true, Ok(Origin::Compiler));
+    assert!(made[0] == (false, Ok(Origin::Compiler)) && (made.len() == 1 || made[1..] == [apart]), "{made:?}");
+}
+
+/// Runs a kernel; what has been made: whether it is only what follows where a team is left, and where it comes from.
+fn made(
+    style: Style,
+    cache: Option<Arc<Cache>>,
+    device: &Device,
+    target: Target,
+    text: &str,
+    (grid, cta): ([u32; 3], [u32; 3]),
+    params: &[&[u8]],
+) -> Vec<(bool, Result<Origin, String>)> {
     let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
     let said = Arc::new(Mutex::new(Vec::new()));
     let all = said.clone();
-    let report = Arc::new(move |made: &Made<'_>| all.lock().expect("no panic").push(made.code.map_err(str::to_owned)));
-    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style, report };
+    let report = Arc::new(move |made: &Made<'_>| {
+        all.lock().expect("no panic").push((made.apart, made.code.map_err(str::to_owned)));
+    });
+    let jit = Jit { mode: Mode::Always, target, cache, dump: None, style, report };
     device.run(&module, tiered(jit, &module, FunctionId(0), Arc::new(Nobody)), grid, cta, params);
-    assert_eq!(*said.lock().expect("no panic"), [Ok(Origin::Compiler)]);
+    std::mem::take(&mut *said.lock().expect("no panic"))
 }
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 keys, .param .u64 data, .param .u64 out, .param .u32 n)\n{\n\
@@ -58,6 +76,28 @@ fn loops_end_for_some_gangs_and_lanes_before_others() {
             assert_eq!(device.words(o, count as usize), expected, "{count}, {target:?}");
         }
     }
+}
+
+#[test]
+fn what_follows_where_a_team_is_left_is_made_where_one_is() {
+    let folder = TempDir::new().expect("a folder");
+    let settings = CacheSettings { folder: folder.path().to_owned(), limit: 1 << 20 };
+    let made_for = |count: u32| {
+        let device = Device::new();
+        let keys = vec![1u32; count as usize];
+        let (k, d, o) = (device.buffer(&keys), device.buffer(&[7; 64]), device.buffer(&keys));
+        let params: [&[u8]; 4] = [&k.to_le_bytes(), &d.to_le_bytes(), &o.to_le_bytes(), &count.to_le_bytes()];
+        let cache = Arc::new(Cache::new(settings.clone(), |what| panic!("{what}")));
+        let shape = ([2, 1, 1], [256, 1, 1]);
+        let made = made(Style::Chosen, Some(cache), &device, Target::Host, &look_up(), shape, &params);
+        assert!(device.words(o, count as usize).iter().all(|word| *word == 8));
+        made
+    };
+    let (compiled, kept) = (Ok(Origin::Compiler), Ok(Origin::Cache));
+    assert_eq!(made_for(1024), [(false, compiled.clone())]);
+    assert_eq!(made_for(1000), [(false, kept.clone()), (true, compiled)]);
+    assert_eq!(made_for(1000), [(false, kept.clone()), (true, kept.clone())]);
+    assert_eq!(made_for(1024), [(false, kept)]);
 }
 
 #[test]

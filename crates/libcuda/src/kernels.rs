@@ -43,7 +43,8 @@ fn report_all(made: &Made<'_>) {
         Ok(Origin::Cache) => format!("compiled before, loaded in {ms:.2} ms"),
         Err(why) => return report_declined(&Made { code: Err(why), ..made.clone() }),
     };
-    say(&format!("explain: kernel {} for CTAs of {x}x{y}x{z}: {what}", made.kernel));
+    let part = if made.apart { ", what threads that part go on with" } else { "" };
+    say(&format!("explain: kernel {} for CTAs of {x}x{y}x{z}{part}: {what}", made.kernel));
 }
 
 /// Makes every kernel runnable in the interpreter, and lets launches take compiled code.

@@ -7,7 +7,9 @@ use warploom_simt::{AccessKind, Gangs, analyze, codegen};
 fn compile(text: &str, cta: [u32; 3]) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new(cta, 16).expect("gangs")).expect("a kernel");
-    codegen::compile(&info, "x86-64-v4", "+avx512f").map(|compiled| compiled.text).map_err(|declined| declined.0)
+    codegen::compile(&info, "x86-64-v4", "+avx512f")
+        .map(|compiled| compiled.text + &compiled.apart.unwrap_or_default())
+        .map_err(|declined| declined.0)
 }
 
 fn file(name: &str) -> String {
@@ -127,7 +129,9 @@ fn teams_keep_nothing_of_an_address_that_is_computed_again() {
 fn compile_warp(text: &str) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], 32).expect("gangs")).expect("a kernel");
-    codegen::compile(&info, "x86-64-v4", "+avx512f").map(|compiled| compiled.text).map_err(|declined| declined.0)
+    codegen::compile(&info, "x86-64-v4", "+avx512f")
+        .map(|compiled| compiled.text + &compiled.apart.unwrap_or_default())
+        .map_err(|declined| declined.0)
 }
 
 #[test]

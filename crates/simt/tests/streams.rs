@@ -88,7 +88,8 @@ fn width_in(cta: [u32; 3], body: &str, units: VectorUnits, slow_gathers: bool) -
 fn compile(body: &str) -> String {
     let module = module(body);
     let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], 32).expect("gangs")).expect("a kernel");
-    codegen::compile(&info, "x86-64-v3", "+avx2,+fma").expect("covered").text
+    let compiled = codegen::compile(&info, "x86-64-v3", "+avx2,+fma").expect("covered");
+    compiled.text + &compiled.apart.unwrap_or_default()
 }
 
 /// From a part of a text on, up to another.

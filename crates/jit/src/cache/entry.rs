@@ -11,7 +11,7 @@ use warploom_simt::codegen::{SiteKind, Stop, StopKind, Turns};
 
 use super::key::Key;
 
-const MAGIC: [u8; 8] = *b"wlcode\x03\n";
+const MAGIC: [u8; 8] = *b"wlcode\x04\n";
 const HEAD: usize = 8 + 32 + 8 + 32;
 
 /// What was made of a kernel for CTAs of one shape.
@@ -20,6 +20,8 @@ pub(crate) enum Entry {
     /// Nothing, and why.
     Declined(String),
     Compiled(Parts),
+    /// The object file of what follows where a team is left.
+    Apart(Vec<u8>),
 }
 
 /// A compiled kernel, but for what its module says of it.
@@ -31,6 +33,8 @@ pub(crate) struct Parts {
     pub(crate) steps: Vec<Step>,
     pub(crate) stops: Vec<Stop>,
     pub(crate) turns: Option<Turns>,
+    /// Of a kernel with teams: the digest of its text, by which that of what follows where they are left is known to go with it.
+    pub(crate) apart: Option<[u8; 32]>,
     pub(crate) object: Vec<u8>,
 }
 
@@ -51,6 +55,10 @@ impl Entry {
             Entry::Compiled(parts) => {
                 out.push(1);
                 parts.encode(&mut out);
+            }
+            Entry::Apart(object) => {
+                out.push(2);
+                out.extend_from_slice(object);
             }
         }
         let (head, body) = out.split_at_mut(HEAD);
@@ -80,6 +88,7 @@ impl Entry {
         match input.byte().ok_or(malformed)? {
             0 => Ok(Entry::Declined(String::from_utf8_lossy(input.0).into_owned())),
             1 => Parts::decode(&mut input).map(Entry::Compiled).ok_or(malformed),
+            2 => Ok(Entry::Apart(input.0.to_vec())),
             _ => Err(malformed),
         }
     }
@@ -97,7 +106,7 @@ impl Parts {
             out.extend([kind, space].map(|at| at.map_or(u8::MAX, |at| at as u8)));
             out.extend([site.kept_back, site.nontemporal].map(u8::from));
             out.extend_from_slice(&site.need.to_le_bytes());
-            for number in [site.bytes, site.line, site.inst] {
+            for number in [site.parameter.unwrap_or(u32::MAX), site.bytes, site.line, site.inst] {
                 word(out, number);
             }
         }
@@ -122,6 +131,8 @@ impl Parts {
             word(out, meetings.len() as u32);
             meetings.iter().for_each(|inst| word(out, *inst));
         }
+        out.push(u8::from(self.apart.is_some()));
+        out.extend(self.apart.iter().flatten());
         out.extend_from_slice(&self.object);
     }
 
@@ -134,8 +145,9 @@ impl Parts {
             let space = *Space::ALL.get(usize::from(input.byte()?))?;
             let [kept_back, nontemporal] = [input.byte()? != 0, input.byte()? != 0];
             let need = u64::from_le_bytes(input.take()?);
+            let parameter = Some(input.word()?).filter(|offset| *offset != u32::MAX);
             let (bytes, line, inst) = (input.word()?, input.word()?, input.word()?);
-            Some(SiteKind { kind, space, bytes, need, kept_back, nontemporal, line, inst })
+            Some(SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line, inst })
         });
         let sites = sites.collect::<Option<_>>()?;
         let count = input.count()?;
@@ -157,7 +169,11 @@ impl Parts {
                 Some(Turns { places, meetings: (0..count).map(|_| input.word()).collect::<Option<_>>()? })
             }
         };
-        Some(Parts { sites, frames, local, steps, stops, turns, object: input.0.to_vec() })
+        let apart = match input.byte()? {
+            0 => None,
+            _ => Some(input.take()?),
+        };
+        Some(Parts { sites, frames, local, steps, stops, turns, apart, object: input.0.to_vec() })
     }
 }
 
@@ -196,7 +212,8 @@ mod tests {
 
     fn example() -> Entry {
         let (bytes, need, line, inst) = (4, 1 << 40, 7, 9);
-        let site = |kind, space| SiteKind { kind, space, bytes, need, kept_back: true, nontemporal: false, line, inst };
+        let (kept_back, nontemporal, parameter) = (true, false, Some(8));
+        let site = |kind, space| SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line, inst };
         Entry::Compiled(Parts {
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,
@@ -207,6 +224,7 @@ mod tests {
                 Stop { kind: StopKind::NoFunction, line: 13, loc: NonZeroU32::new(4).map(LocId) },
             ],
             turns: Some(Turns { places: vec![(0, 3), (7, 9)], meetings: vec![7] }),
+            apart: Some([5; 32]),
             object: b"any bytes".to_vec(),
         })
     }
@@ -214,7 +232,8 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let key = Key([7; 32]);
-        for entry in [example(), Entry::Declined("it waits".to_owned())] {
+        let others = [Entry::Declined("it waits".to_owned()), Entry::Apart(b"bytes".to_vec())];
+        for entry in others.into_iter().chain([example()]) {
             assert_eq!(Entry::decode(&entry.encode(&key), &key), Ok(entry));
         }
     }

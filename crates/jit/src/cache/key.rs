@@ -33,6 +33,11 @@ impl Key {
         let _ = write(&mut feed, module, kernel, cta, machine);
         Key(feed.0.finalize().into())
     }
+
+    /// Of what follows where one of its teams is left.
+    pub(crate) fn apart(&self) -> Key {
+        Key(Sha256::new().chain_update(self.0).chain_update("apart").finalize().into())
+    }
 }
 
 fn write(feed: &mut Feed, module: &Module, kernel: FunctionId, cta: [u32; 3], machine: &str) -> fmt::Result {

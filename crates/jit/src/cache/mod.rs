@@ -93,6 +93,11 @@ impl Cache {
         }
     }
 
+    /// Whether there is an entry of a key, whole or not.
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.path(key).exists()
+    }
+
     /// Removes an entry that is of no use, and says so.
     pub(crate) fn refuse(&self, key: &Key, why: &str) {
         let path = self.path(key);

@@ -53,9 +53,11 @@ pub(super) fn nontemporal(info: &KernelInfo<'_>, body: &Body) -> BTreeSet<u32> {
     stores.into_iter().filter(|(_, parameter)| !loaded.contains(parameter)).map(|(store, _)| store).collect()
 }
 
-/// The offset of the one parameter that the address of a load or store is made of.
-fn parameter_behind(info: &KernelInfo<'_>, body: &Body, inst: u32) -> Option<i64> {
-    let (Op::Ld { addr, .. } | Op::St { addr, .. }) = &body.insts[inst as usize].op else { return None };
+/// The offset of the one parameter that the address of an access is made of.
+pub(super) fn parameter_behind(info: &KernelInfo<'_>, body: &Body, inst: u32) -> Option<i64> {
+    let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &body.insts[inst as usize].op else {
+        return None;
+    };
     let Base::Reg(reg) = addr.base else { return None };
     let mut next = vec![info.values.read(body, inst, Operand::Reg(reg))?];
     let (mut seen, mut parameters) = (BTreeSet::new(), BTreeSet::new());

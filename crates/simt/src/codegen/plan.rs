@@ -462,9 +462,16 @@ impl<'k> Plan<'k> {
         self.declared.borrow_mut().insert(text);
     }
 
-    /// All that was declared.
-    pub(super) fn declarations(&self) -> String {
-        self.declared.borrow().iter().map(|text| format!("{text}\n")).collect()
+    /// All that was declared, and of what was defined beside functions what these need.
+    pub(super) fn declarations(&self, functions: &str) -> String {
+        let declared = self.declared.borrow();
+        let defined = || declared.iter().filter(|text| text.starts_with("define"));
+        let needed = |text: &&String| {
+            let name = text.find('@').and_then(|at| Some(&text[at..=at + text[at..].find('(')?]));
+            let by_others = |name: &str| defined().any(|other| other != *text && other.contains(name));
+            !text.starts_with("define") || name.is_none_or(|name| functions.contains(name) || by_others(name))
+        };
+        declared.iter().filter(needed).map(|text| format!("{text}\n")).collect()
     }
 
     /// The number of an instruction that the executor runs.

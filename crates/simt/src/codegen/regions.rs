@@ -6,13 +6,13 @@ use warploom_ptx::ir::{Space, Step};
 
 use super::asked;
 use super::function::Writer;
-use super::outcome;
+use super::nontemporal::parameter_behind;
 use super::places::Turns;
 use super::plan::{Machine, Plan};
 use super::stop::Stop;
 use super::team::{Point, Teams};
+use super::{context, outcome};
 use crate::access::AccessKind;
-use crate::barrier::Region;
 use crate::gang::Gangs;
 use crate::info::{KernelInfo, analyze_apart};
 
@@ -41,6 +41,8 @@ pub struct SiteKind {
     pub kept_back: bool,
     /// What it stores may go past the caches.
     pub nontemporal: bool,
+    /// Where the parameter lies that its addresses are made of, if it is known to be one: what that points to is what it accesses, nearly always.
+    pub parameter: Option<u32>,
     /// PTX line.
     pub line: u32,
     /// Instruction of the body.
@@ -52,6 +54,9 @@ pub struct SiteKind {
 pub struct Compiled {
     /// The module. It defines `i32 @cta(ptr context)`: see [`super::outcome`], of which the first means that all threads have ended.
     pub text: String,
+    /// A module for what follows where a team is left, which many launches never come to: its `i32 @cta(ptr context, i32 first, i32 place)` has all gangs of the
+    /// team that begins with `first` go on by themselves. None without teams.
+    pub apart: Option<String>,
     /// Places that may be refused, by their number.
     pub sites: Vec<SiteKind>,
     /// Bytes of the frames of all gangs, to be aligned to [`FRAME_ALIGN`].
@@ -117,12 +122,12 @@ pub fn compile_as(style: Style, info: &KernelInfo<'_>, processor: &Processor<'_>
     let features = if slow { format!("{features},+fast-gather") } else { features.to_owned() };
     let written = |teams: Teams| {
         let plan = Plan::new(info, machine, teams)?;
-        let text = functions(&plan)?;
-        if plan.team() > 0 && text.len() > LONGEST {
+        let mut functions = functions(&plan)?;
+        if plan.team() > 0 && functions.text.len() + functions.apart.as_ref().map_or(0, String::len) > LONGEST {
             return Err("too long for a team".to_owned());
         }
-        let text = text + &cta(&plan);
-        Ok((plan, text))
+        functions.text += &cta(&plan);
+        Ok((plan, functions))
     };
     // Not everything is written for teams.
     let together = match style {
@@ -140,15 +145,21 @@ pub fn compile_as(style: Style, info: &KernelInfo<'_>, processor: &Processor<'_>
     let apart = analyze_apart(info.module, info.kernel, warps).ok_or(Declined(why))?;
     let plan = Plan::apart(&apart, machine).map_err(Declined)?;
     let text = Writer::new(&plan).groups().map_err(Declined)?;
-    Ok(whole(&plan, &text, cpu, &features))
+    Ok(whole(&plan, &Functions { text, apart: None }, cpu, &features))
 }
 
-/// The module of what is written of a plan.
-fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compiled {
-    let info = plan.info;
+/// The functions of a kernel.
+struct Functions {
+    text: String,
+    /// What teams that are left go on with.
+    apart: Option<String>,
+}
+
+/// A module of some functions.
+fn module(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> String {
     let mut text = plan.tables();
     text += functions;
-    text += &plan.declarations();
+    text += &plan.declarations(functions);
     let any = format!("nounwind \"target-cpu\"=\"{cpu}\" \"prefer-vector-width\"=\"512\"");
     let tuned = format!("{any} \"target-features\"=\"{features}\"");
     let keeping = asked::attributes(plan.machine(), &any, features);
@@ -160,27 +171,45 @@ fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compile
          !3 = !{{!\"memory\"}}\n!4 = !{{!\"program\", !3, i64 0}}\n!5 = !{{!\"sites\", !3, i64 0}}\n!6 = !{{!\"frames\", !3, i64 0}}\n\
          !7 = !{{!4, !4, i64 0}}\n!8 = !{{!5, !5, i64 0}}\n!9 = !{{!6, !6, i64 0}}\n!10 = !{{i32 1}}\n"
     );
+    text
+}
+
+/// What is written of a plan, and all that must be known of it.
+fn whole(plan: &Plan<'_>, functions: &Functions, cpu: &str, features: &str) -> Compiled {
+    let info = plan.info;
     let lanes = i64::from(info.gangs.width);
     let line = |inst: u32| plan.body.insts[inst as usize].line;
+    let behind = |inst: u32, space: Space| {
+        let offset =
+            parameter_behind(info, plan.body, inst).filter(|_| matches!(space, Space::Global | Space::Generic));
+        offset.and_then(|offset| u32::try_from(offset).ok())
+    };
     let sites = info.accesses.iter().map(|access| {
         let (low, high) = access.reach(lanes);
         let need = (high - low) as u64 + u64::from(access.bytes);
         let (kind, space, bytes, inst) = (access.kind, access.space, access.bytes, access.inst);
         let (kept_back, nontemporal) = (plan.keeps_back(inst), plan.is_nontemporal(inst));
-        SiteKind { kind, space, bytes, need, kept_back, nontemporal, line: line(inst), inst }
+        let parameter = behind(inst, space);
+        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
     });
     let hulls = plan.hulls().iter().map(|hull| {
         let (kind, space, bytes, inst) = (hull.kind, hull.space, hull.bytes, hull.first);
-        SiteKind { kind, space, bytes, need: hull.need, kept_back: false, nontemporal: false, line: line(inst), inst }
+        let (need, parameter) = (hull.need, behind(inst, space));
+        let (kept_back, nontemporal) = (false, false);
+        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
     });
     let spans = plan.spans().iter().map(|span| {
         let (kind, space, bytes, inst) = (span.kind, span.space, span.bytes, span.inst);
-        SiteKind { kind, space, bytes, need: span.need, kept_back: false, nontemporal: false, line: line(inst), inst }
+        let (need, parameter) = (span.need, behind(inst, space));
+        let (kept_back, nontemporal) = (false, false);
+        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
     });
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];
+    let write = |functions: &String| module(plan, functions, cpu, features);
     Compiled {
-        text,
+        text: write(&functions.text),
+        apart: functions.apart.as_ref().map(write),
         sites: sites.chain(hulls).chain(spans).collect(),
         frames,
         local,
@@ -191,41 +220,62 @@ fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compile
 }
 
 /// The functions of all regions, and those that run them for all gangs.
-fn functions(plan: &Plan<'_>) -> Result<String, String> {
-    let mut out = String::new();
-    if plan.team() > 0 {
-        let parts = if plan.is_one_team() { 1 } else { plan.regions().len() };
-        for number in 0..parts {
-            out += &Writer::new(plan).team(number)?;
-            out += &through(plan, number, "team", plan.info.gangs.count() / plan.team());
+fn functions(plan: &Plan<'_>) -> Result<Functions, String> {
+    let (regions, mut text) = (plan.regions().len(), String::new());
+    if plan.team() == 0 {
+        for number in 0..regions {
+            text += &Writer::new(plan).region(number)?;
+            text += &through(plan, number, "region", plan.info.gangs.count());
         }
-        out += &Writer::new(plan).resumed()?;
+        return Ok(Functions { text, apart: None });
     }
-    let by_gang = match plan.team() {
-        0 => 0,
-        _ if plan.is_one_team() && plan.seldom_apart() => {
-            for region in plan.regions() {
-                out += &through_resumed(plan, region);
-            }
-            plan.regions().len()
+    let parts = if plan.is_one_team() { 1 } else { regions };
+    for number in 0..parts {
+        text += &Writer::new(plan).team(number)?;
+        text += &through(plan, number, "team", plan.info.gangs.count() / plan.team());
+    }
+    text += &leave();
+    let mut apart = Writer::new(plan).resumed()?;
+    // Gangs that have left a team that is all of the CTA come to all regions but the first.
+    let mut entries = Vec::new();
+    for (number, region) in plan.regions().iter().enumerate().skip(parts) {
+        let Some(barrier) = region.start.barrier() else { continue };
+        let place = Point::Behind(barrier).number(plan);
+        text += &through_apart(number, place);
+        if !plan.seldom_apart() {
+            apart += &Writer::new(plan).region(number)?;
+            apart += &through(plan, number, "region", plan.info.gangs.count());
+            entries.push((place, number));
         }
-        // Gangs that have left their team come to all regions but the first.
-        _ if plan.is_one_team() => 1,
-        _ => plan.regions().len(),
-    };
-    for number in by_gang..plan.regions().len() {
-        out += &Writer::new(plan).region(number)?;
-        out += &through(plan, number, "region", plan.info.gangs.count());
     }
-    Ok(out)
+    apart += &enter_apart(&entries);
+    Ok(Functions { text, apart: Some(apart) })
 }
 
-/// The region behind a barrier, of all gangs that have left their team before: by the function that they have gone on with.
-fn through_resumed(plan: &Plan<'_>, region: &Region) -> String {
-    let Some((barrier, number)) = region.start.barrier().and_then(|inst| Some((inst, plan.barrier(inst)?))) else {
-        return String::new();
-    };
-    let place = Point::Behind(barrier).number(plan);
+/// Where a team is left: how its gangs go on is another module's business.
+fn leave() -> String {
+    format!(
+        "define internal i32 @apart(ptr noalias %context, i32 %first, i32 %where) #2 {{\n  \
+         %at = getelementptr i8, ptr %context, i64 {}\n  %code = load ptr, ptr %at\n  \
+         %result = call i32 %code(ptr %context, i32 %first, i32 %where)\n  ret i32 %result\n}}\n\n",
+        context::APART
+    )
+}
+
+/// The entry of that module. Regions that have functions of their own are known by the place behind their barriers.
+fn enter_apart(regions: &[(u32, usize)]) -> String {
+    let ways: String = regions.iter().map(|(place, number)| format!(" i32 {place}, label %region{number}")).collect();
+    let mut out = "define i32 @cta(ptr noalias %context, i32 %first, i32 %where) #0 {\n".to_owned();
+    out += &format!("  switch i32 %where, label %gangs [{ways} ]\n");
+    for (_, number) in regions {
+        out +=
+            &format!("region{number}:\n  %r{number} = call i32 @through{number}(ptr %context)\n  ret i32 %r{number}\n");
+    }
+    out + "gangs:\n  %result = call i32 @apart(ptr %context, i32 %first, i32 %where)\n  ret i32 %result\n}\n\n"
+}
+
+/// The region behind a barrier, of all gangs that have left their team before.
+fn through_apart(number: usize, place: u32) -> String {
     format!(
         "define internal i32 @through{number}(ptr noalias %context) #0 {{\n  \
          %result = call i32 @apart(ptr %context, i32 0, i32 {place})\n  ret i32 %result\n}}\n\n"
