@@ -92,8 +92,8 @@ impl Task<'_> {
         match kept {
             Some(Entry::Declined(why)) => return Err(why.into()),
             // Without a compiler nobody could make the rest.
-            Some(Entry::Compiled(Parts { apart: Some(_), .. }))
-                if !llvm::is_there() && !key.as_ref().is_some_and(|(cache, key)| cache.has(&key.apart())) => {}
+            Some(Entry::Compiled(Parts { apart: Some(of), .. }))
+                if !llvm::is_there() && !key.as_ref().is_some_and(|(cache, key)| cache.has(&key.apart(&of))) => {}
             Some(Entry::Compiled(parts)) => match self.assemble(parts, &make_apart) {
                 Ok(kernel) => return Ok(Some((kernel, Origin::Cache))),
                 Err(why) => {
@@ -141,7 +141,7 @@ impl Task<'_> {
     /// # Errors
     /// Why there is none.
     pub(crate) fn run_apart(&self, cache: Option<&Cache>, of: [u8; 32]) -> Result<(Vec<u8>, Origin), String> {
-        let key = cache.map(|cache| (cache, self.key().apart()));
+        let key = cache.map(|cache| (cache, self.key().apart(&of)));
         let kept = key.as_ref().filter(|_| self.dump.is_none()).and_then(|(cache, key)| cache.load(key));
         if let Some(Entry::Apart(object)) = kept {
             return Ok((object, Origin::Cache));

@@ -34,9 +34,9 @@ impl Key {
         Key(feed.0.finalize().into())
     }
 
-    /// Of what follows where one of its teams is left.
-    pub(crate) fn apart(&self) -> Key {
-        Key(Sha256::new().chain_update(self.0).chain_update("apart").finalize().into())
+    /// Of what follows where one of its teams is left, if the text of what they run has this digest.
+    pub(crate) fn apart(&self, text: &[u8; 32]) -> Key {
+        Key(Sha256::new().chain_update(self.0).chain_update(text).finalize().into())
     }
 }
 
