@@ -101,6 +101,37 @@ fn what_follows_where_a_team_is_left_is_made_where_one_is() {
 }
 
 #[test]
+fn one_warp_adds_up_for_all_without_leaving_its_team() {
+    // Sums of rows: of a warp's lanes by shuffles, of the warps' sums by the first warp alone.
+    let down = |by: u32| format!("shfl.sync.down.b32 %r9, %r8, {by}, 31, -1; add.s32 %r8, %r8, %r9;\n");
+    let sum = [16, 8, 4, 2, 1].map(down).concat();
+    let text = HEAD.to_owned()
+        + "mov.u32 %r8, 0; mov.u32 %r10, %r3; mul.lo.s32 %r11, %r2, %r1;\n\
+           L: add.s32 %r12, %r11, %r10; mul.wide.s32 %d4, %r12, 4; add.s64 %d5, %d2, %d4; ld.global.u32 %r7, [%d5];\n\
+           add.s32 %r8, %r8, %r7; add.s32 %r10, %r10, 256; setp.lt.s32 %p1, %r10, %r1; @%p1 bra L;\n"
+        + &sum
+        + "and.b32 %r13, %r3, 31; shr.u32 %r14, %r3, 5; setp.ne.s32 %p2, %r13, 0; mov.u64 %d7, tile; @%p2 bra W;\n\
+           mul.wide.u32 %d8, %r14, 4; add.s64 %d9, %d7, %d8; st.shared.u32 [%d9], %r8;\n\
+           W: bar.sync 0; mov.u32 %r8, 0; setp.gt.u32 %p3, %r3, 7; @%p3 bra S;\n\
+           mul.wide.u32 %d10, %r13, 4; add.s64 %d11, %d7, %d10; ld.shared.u32 %r8, [%d11];\n\
+           S: setp.ne.s32 %p4, %r14, 0; @%p4 bra T;\n"
+        + &sum
+        + "T: setp.ne.s32 %p5, %r3, 0; @%p5 bra D;\n\
+           mul.wide.u32 %d12, %r2, 4; add.s64 %d13, %d3, %d12; st.global.u32 [%d13], %r8;\nD: ret;\n}\n";
+    for (style, target) in [(Style::Chosen, Target::Host), (Style::Chosen, Target::V3), (Style::Teams, Target::Host)] {
+        let (rows, cols) = (5u32, 768u32);
+        let device = Device::new();
+        let data: Vec<u32> = (0..rows * cols).map(|at| at * at % 1013).collect();
+        let (d, o) = (device.buffer(&data), device.buffer(&[0; 5]));
+        let params: [&[u8]; 4] = [&d.to_le_bytes(), &d.to_le_bytes(), &o.to_le_bytes(), &cols.to_le_bytes()];
+        let made = made(style, None, &device, target, &text, ([rows, 1, 1], [256, 1, 1]), &params);
+        assert_eq!(made, [(false, Ok(Origin::Compiler))], "{style:?}, {target:?}");
+        let sums: Vec<u32> = data.chunks(cols as usize).map(|row| row.iter().sum()).collect();
+        assert_eq!(device.words(o, rows as usize), sums, "{style:?}, {target:?}");
+    }
+}
+
+#[test]
 fn one_lane_of_one_gang_is_refused() {
     let device = Device::new();
     let mut keys = vec![1u32; 1024];

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warploom_ptx::ir::{Base, Inst, Op, Semantics, SharedLayout, Space, TerminatorKind};
 
+use super::exchange::is_exchange;
 use super::function::{Val, Writer};
 use super::plan::Plan;
 use crate::access::{Access, Pattern};
@@ -117,10 +118,15 @@ fn arm(
     if runs.is_none() && insts.len() as u32 > SHORT {
         return None;
     }
+    // Lanes tell each other what they do alone where all of a gang run it, or none.
+    let width = info.gangs.width as usize;
+    let by_gangs = |runs: &Vec<bool>| runs.chunks(width).all(|gang| gang.iter().all(|runs| *runs == gang[0]));
+    let by_gangs = runs.as_ref().is_some_and(by_gangs);
     let mut firsts = BTreeMap::new();
     for number in insts.clone() {
         let inst = &body.insts[number as usize];
-        if inst.guard.is_some() || !is_plain(inst) || !writes_its_own(plan, number, inst) {
+        let plain = is_plain(inst) || (by_gangs && is_exchange(&inst.op));
+        if inst.guard.is_some() || !plain || !writes_its_own(plan, number, inst) {
             return None;
         }
         if let Some((_, access)) = plan.access(number) {
@@ -136,7 +142,7 @@ fn arm(
     Some(Arm { block, meets, ends, runs, taken, firsts })
 }
 
-/// What can be done for some of the gangs: nothing that lanes tell each other, and nothing that the executor does.
+/// What can be done for some lanes of a gang: nothing that they tell each other, and nothing that the executor does.
 fn is_plain(inst: &Inst) -> bool {
     match &inst.op {
         Op::Ld { space, semantics, addr, .. } => {
