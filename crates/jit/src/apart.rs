@@ -56,12 +56,8 @@ pub(crate) unsafe extern "C" fn enter(context: *mut Context, first: u32, place: 
         let context = unsafe { &mut *context };
         // SAFETY: as above.
         let kernel = unsafe { &*context.kernel };
-        let code = kernel.apart.as_ref().ok_or("it has no teams").and_then(Apart::code);
-        match code {
-            Ok(code) => {
-                context.apart = entry_of(code);
-                code
-            }
+        match kernel.apart.as_ref().ok_or("it has no teams").and_then(Apart::code) {
+            Ok(code) => context.apart = entry_of(code),
             // The process ends: nothing begins any more.
             Err(_) if background::is_closed() => return outcome::CANCELLED,
             Err(why) => {
@@ -72,7 +68,8 @@ pub(crate) unsafe extern "C" fn enter(context: *mut Context, first: u32, place: 
                 return outcome::FAULT;
             }
         }
+        context.apart
     };
     // SAFETY: the other module of this kernel, with the same context; it holds its code while it runs.
-    unsafe { entry_of(code)(context, first, place) }
+    unsafe { code(context, first, place) }
 }

@@ -259,7 +259,7 @@ pub(crate) fn prepare(context: &mut Context, kernel: &CompiledKernel) {
         let address = u64::from_le_bytes(*bytes);
         // SAFETY: there is an entry for each site.
         let allowed = unsafe { *context.extents.add(number as usize) };
-        if address < allowed.start || (address - allowed.start) / u64::from(site.bytes) >= allowed.count {
+        if !allowed.holds(site, address) {
             // What is refused here need not be so where it is accessed, nor need that be accessed.
             let _ = global(context, site, number, address);
         }
@@ -281,8 +281,7 @@ pub(crate) unsafe extern "C" fn find(context: *mut Context, address: u64, site: 
     }
     // SAFETY: there is an entry for each site.
     let allowed = unsafe { *context.extents.add(site as usize) };
-    let steps = address.wrapping_sub(allowed.start) / u64::from(kind.bytes);
-    u32::from(address >= allowed.start && steps < allowed.count)
+    u32::from(allowed.holds(kind, address))
 }
 
 /// As the interpreter tells them apart.

@@ -75,11 +75,10 @@ pub(crate) struct Task<'m> {
 
 impl Task<'_> {
     /// Code from the cache, or from the compiler if it may be asked; it may not if `None` comes back.
+    /// `make_apart` gives the [`Make`] of a kernel with teams, for the digest of its text.
     ///
     /// # Errors
     /// Why there is none, and will be none.
-    ///
-    /// `make_apart` gives the [`Make`] of a kernel with teams, for the digest of its text.
     pub(crate) fn run(
         &self,
         cache: Option<&Cache>,

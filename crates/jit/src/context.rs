@@ -104,4 +104,9 @@ impl Allowed {
         let count = (start + span).checked_sub(first).and_then(|left| left.checked_sub(site.need));
         Allowed { start: first, count: count.map_or(0, |left| left / step + 1), room: 0 }
     }
+
+    /// Whether all bytes from an address on are allowed that a site needs.
+    pub(crate) fn holds(&self, site: &SiteKind, address: u64) -> bool {
+        address >= self.start && (address - self.start) / u64::from(site.bytes) < self.count
+    }
 }

@@ -99,16 +99,23 @@ struct Source {
 }
 
 impl Source {
+    /// What is done with the task of compiling for CTAs of one shape, and where code is kept.
+    fn with_task<T, E: From<String>>(
+        &self,
+        cta: [u32; 3],
+        run: impl FnOnce(&Task<'_>, Option<&Cache>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Source { options, module, kernel, .. } = self;
+        let Options { target, style, dump, cache, .. } = options;
+        let module = &standalone(module, *kernel, cta)?;
+        let task = Task { module, kernel: *kernel, cta, target: *target, style: *style, dump: dump.as_deref() };
+        run(&task, cache.as_deref())
+    }
+
     /// The code of what follows where a team is left, of the kernel whose text has this digest.
     fn make_apart(self: &Arc<Self>, cta: [u32; 3], of: [u8; 32]) -> Result<Code, String> {
         let (start, source) = (Instant::now(), self.clone());
-        let made = background::call(move || {
-            let Source { options, module, kernel, .. } = &*source;
-            let module = &standalone(module, *kernel, cta)?;
-            let Options { target, style, .. } = *options;
-            let task = Task { module, kernel: *kernel, cta, target, style, dump: options.dump.as_deref() };
-            task.run_apart(options.cache.as_deref(), of)
-        });
+        let made = background::call(move || source.with_task(cta, |task, cache| task.run_apart(cache, of)));
         let made = made.and_then(|(object, origin)| Ok((object::load(&object)?, origin)));
         if let Ok((_, origin)) = &made {
             self.report(cta, true, start, Ok(*origin), false);
@@ -282,18 +289,13 @@ impl Shape {
             return;
         }
         let start = Instant::now();
-        let Source { options, module, kernel, .. } = &*self.source;
+        let make_apart = |of| -> Make {
+            let (source, cta) = (self.source.clone(), self.cta);
+            Box::new(move || source.make_apart(cta, of))
+        };
         // A defect of the compiler costs speed, nothing else.
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            let module = &standalone(module, *kernel, self.cta)?;
-            let dump = options.dump.as_deref();
-            let Options { target, style, .. } = *options;
-            let task = Task { module, kernel: *kernel, cta: self.cta, target, style, dump };
-            let make_apart = |of| -> Make {
-                let (source, cta) = (self.source.clone(), self.cta);
-                Box::new(move || source.make_apart(cta, of))
-            };
-            task.run(options.cache.as_deref(), what == ANY, make_apart)
+            self.source.with_task(self.cta, |task, cache| task.run(cache, what == ANY, make_apart))
         }));
         match attempt.unwrap_or_else(|_| Err(Refusal::defect("an internal error of the compiler"))) {
             Ok(Some((code, origin))) => {

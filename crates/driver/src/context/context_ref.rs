@@ -71,8 +71,12 @@ impl GreenStreams {
         self.count.store(list.len(), Ordering::SeqCst);
     }
 
+    fn is_empty(&self) -> bool {
+        self.count.load(Ordering::SeqCst) == 0
+    }
+
     fn all(&self) -> Vec<Arc<Streams>> {
-        if self.count.load(Ordering::SeqCst) == 0 { Vec::new() } else { self.list.lock().clone() }
+        if self.is_empty() { Vec::new() } else { self.list.lock().clone() }
     }
 }
 
@@ -89,7 +93,7 @@ impl Context {
 
     /// Whether it has green contexts.
     pub(super) fn has_green(&self) -> bool {
-        !self.green.all().is_empty()
+        !self.green.is_empty()
     }
 
     /// Whether nothing is left to wait for.

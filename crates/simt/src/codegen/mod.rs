@@ -14,6 +14,7 @@ mod asked;
 mod atomic;
 mod atomic_half;
 mod barrier;
+mod behind;
 mod carried;
 mod check;
 mod compare;

@@ -5,8 +5,8 @@ use std::fmt;
 use warploom_ptx::ir::{Space, Step};
 
 use super::asked;
+use super::behind::parameter_behind;
 use super::function::Writer;
-use super::nontemporal::parameter_behind;
 use super::places::Turns;
 use super::plan::{Machine, Plan};
 use super::stop::Stop;
@@ -192,18 +192,13 @@ fn whole(plan: &Plan<'_>, functions: &Functions, cpu: &str, features: &str) -> C
         let parameter = behind(inst, space);
         SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
     });
-    let hulls = plan.hulls().iter().map(|hull| {
-        let (kind, space, bytes, inst) = (hull.kind, hull.space, hull.bytes, hull.first);
-        let (need, parameter) = (hull.need, behind(inst, space));
-        let (kept_back, nontemporal) = (false, false);
+    // What is looked at for several accesses is neither kept back nor stored by itself.
+    let of_several = |kind, space, bytes, need, inst| {
+        let (kept_back, nontemporal, parameter) = (false, false, behind(inst, space));
         SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
-    });
-    let spans = plan.spans().iter().map(|span| {
-        let (kind, space, bytes, inst) = (span.kind, span.space, span.bytes, span.inst);
-        let (need, parameter) = (span.need, behind(inst, space));
-        let (kept_back, nontemporal) = (false, false);
-        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
-    });
+    };
+    let hulls = plan.hulls().iter().map(|hull| of_several(hull.kind, hull.space, hull.bytes, hull.need, hull.first));
+    let spans = plan.spans().iter().map(|span| of_several(span.kind, span.space, span.bytes, span.need, span.inst));
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];
     let write = |functions: &String| module(plan, functions, cpu, features);
