@@ -45,7 +45,7 @@ impl Writer<'_> {
         let pointer = self.place_of(target);
         let pointer = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {pointer}, i64 {}", near.low)).text;
         let lanes = self.lanes();
-        if self.plan.has_wide_vectors() || near.count <= lanes {
+        if near.count <= lanes {
             // What is behind the last of them is not touched.
             let all = Ty { element, lanes: near.count.next_multiple_of(lanes) };
             let mask = Ty::int(1, all.lanes).lanes((0..all.lanes).map(|at| i64::from(at < near.count)));
