@@ -382,20 +382,45 @@ impl Grid {
         [x as u32 * cluster[0], y as u32 * cluster[1], z as u32 * cluster[2]]
     }
 
-    /// [`Grid::unit_start`] of `unit`, where that of the one before it is `[x, y, z]`. By value: who stores what has changed of it by itself and then copies all of
-    /// it waits until all that the CTA before has stored is in the processor's cache.
+    /// The start of `unit`, where that of the one before it is `start`.
     #[inline]
-    pub fn next_start(&self, [x, y, z]: [u32; 3], unit: u64) -> [u32; 3] {
+    pub fn next_start(&self, start: Start, unit: u64) -> Start {
         if self.unit_parts(unit).1 != 0 {
-            return [x, y, z];
+            return start;
         }
         let Launch { grid, cluster, .. } = &*self.launch;
+        let [x, y, z] = start.id();
         if x + 2 * cluster[0] <= grid[0] {
-            return [x + cluster[0], y, z];
+            return Start::at([x + cluster[0], y, z]);
         }
         if y + 2 * cluster[1] <= grid[1] {
-            return [0, y + cluster[1], z];
+            return Start::at([0, y + cluster[1], z]);
         }
-        [0, 0, z + cluster[2]]
+        Start::at([0, 0, z + cluster[2]])
+    }
+}
+
+/// `%ctaid` of the first CTA of a unit, for a loop through units that follow each other.
+///
+/// Two of the numbers are one word, as which they are copied: a copy of two words that have been stored one by one waits until all that the CTA before has
+/// stored is in the processor's cache.
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// y above x.
+    plane: u64,
+    z: u32,
+}
+
+impl Start {
+    /// At [`Grid::unit_start`].
+    #[inline]
+    pub fn at([x, y, z]: [u32; 3]) -> Start {
+        Start { plane: u64::from(y) << 32 | u64::from(x), z }
+    }
+
+    /// `%ctaid`.
+    #[inline]
+    pub fn id(self) -> [u32; 3] {
+        [self.plane as u32, (self.plane >> 32) as u32, self.z]
     }
 }

@@ -16,7 +16,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::attention::{Attention, Watch};
 use crate::fault::{Site, SiteInfo, Trap};
-use crate::grid::{Grid, Launch, Poll, SLICE};
+use crate::grid::{Grid, Launch, Poll, SLICE, Start};
 
 /// A kernel that can run.
 pub trait LoadedKernel: Send + Sync {
@@ -58,11 +58,11 @@ pub trait LoadedKernel: Send + Sync {
     /// Runs units that nobody has begun, CTAs or clusters: those with the numbers `units`, which are not empty, in ascending order. It comes
     /// back before the end of the batch where [`Grid::poll`] says so, and with the first CTA that does not finish.
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
-        let mut id = grid.unit_start(units.start);
+        let mut start = Start::at(grid.unit_start(units.start));
         let mut done = 0;
         for unit in units {
             let (linear, part) = grid.unit_parts(unit);
-            let mut cta = Cta { id, linear, part, started: false, state: worker.take_spare(self.state_type()) };
+            let mut cta = Cta { id: start.id(), linear, part, started: false, state: worker.take_spare(self.state_type()) };
             worker.note_start(unit);
             match self.run_cta(grid, &mut cta, worker) {
                 CtaExit::Finished => worker.keep_spare(cta.state),
@@ -72,7 +72,7 @@ pub trait LoadedKernel: Send + Sync {
             if grid.poll(worker) != Poll::Continue {
                 break;
             }
-            id = grid.next_start(id, unit + 1);
+            start = grid.next_start(start, unit + 1);
         }
         Batch { done, stopped: None }
     }
@@ -118,7 +118,7 @@ pub trait LoadedKernel: Send + Sync {
     }
 }
 
-/// [`LoadedKernel::run_ctas`] for an executor that has one state for a whole batch: `run` runs the unit with an id ([`Cta::id`]) and a part
+/// [`LoadedKernel::run_ctas`] for an executor that has one state for a whole batch: `run` runs the unit with a start (of [`Cta::id`]) and a part
 /// ([`Cta::part`]) from its start, with what the one before has left in `state`.
 #[inline]
 pub fn run_with_state<S: Any + Send>(
@@ -126,17 +126,17 @@ pub fn run_with_state<S: Any + Send>(
     units: Range<u64>,
     worker: &mut Worker,
     mut state: Box<S>,
-    mut run: impl FnMut(&mut S, [u32; 3], u32, &Worker) -> CtaExit,
+    mut run: impl FnMut(&mut S, Start, u32, &Worker) -> CtaExit,
 ) -> Batch {
-    let mut id = grid.unit_start(units.start);
+    let mut start = Start::at(grid.unit_start(units.start));
     let mut done = 0;
     for unit in units {
         let (linear, part) = grid.unit_parts(unit);
         worker.note_start(unit);
-        match run(&mut state, id, part, worker) {
+        match run(&mut state, start, part, worker) {
             CtaExit::Finished => {}
             exit => {
-                let cta = Cta { id, linear, part, started: false, state: Some(state) };
+                let cta = Cta { id: start.id(), linear, part, started: false, state: Some(state) };
                 return Batch { done, stopped: Some((cta, exit)) };
             }
         }
@@ -144,7 +144,7 @@ pub fn run_with_state<S: Any + Send>(
         if grid.poll(worker) != Poll::Continue {
             break;
         }
-        id = grid.next_start(id, unit + 1);
+        start = grid.next_start(start, unit + 1);
     }
     worker.keep_spare(Some(state));
     Batch { done, stopped: None }

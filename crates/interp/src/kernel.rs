@@ -176,8 +176,8 @@ impl LoadedKernel for InterpretedKernel {
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         let state: Box<State> = kept(worker.take_spare(self.state_type()));
-        run_with_state(grid, units, worker, state, |state, id, part, worker| {
-            match self.start(state, grid, id, part, worker) {
+        run_with_state(grid, units, worker, state, |state, start, part, worker| {
+            match self.start(state, grid, start.id(), part, worker) {
                 Ok(()) => self.rounds(state, grid, worker),
                 Err(kind) => CtaExit::Fault(Box::new(Trap::new(kind))),
             }

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use warploom_exec::fault::{FaultKind, Place, Site, SiteInfo, Trap};
-use warploom_exec::grid::{Grid, Launch};
+use warploom_exec::grid::{Grid, Start, Launch};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_interp::{StepState, Steps};
 use warploom_ptx::ir::Space;
@@ -103,9 +103,9 @@ impl LoadedKernel for CompiledKernel {
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         let mut state: Box<State> = kept(worker.take_spare(self.state_type()));
         let shared = state.start(self, grid);
-        let batch = run_with_state(grid, units, worker, state, |state, id, _, worker| {
+        let batch = run_with_state(grid, units, worker, state, |state, start, _, worker| {
             state.clear(self, shared);
-            self.run(state, grid, id, shared, worker, true)
+            self.run(state, grid, start, shared, worker, true)
         });
         self.order_stores();
         if self.keeps_back && !worker.will_leave() {
@@ -121,7 +121,7 @@ impl LoadedKernel for CompiledKernel {
             state.start(self, grid);
             state.clear(self, shared);
         }
-        let exit = self.run(&mut state, grid, cta.id, shared, worker, !cta.started);
+        let exit = self.run(&mut state, grid, Start::at(cta.id), shared, worker, !cta.started);
         self.order_stores();
         // SAFETY: as in `leave`.
         unsafe { state.sums.flush() };
@@ -176,9 +176,9 @@ impl CompiledKernel {
 
     /// Runs one CTA, with the state that [`State::start`] has prepared: from its `fresh` start, or from where it was left.
     ///
-    /// Always inline, so that `id` stays in registers up to the context: see [`Grid::next_start`].
+    /// Always inline, so that `start` stays one word up to the context.
     #[inline(always)]
-    fn run(&self, state: &mut State, grid: &Grid, id: [u32; 3], shared: u32, worker: &Worker, fresh: bool) -> CtaExit {
+    fn run(&self, state: &mut State, grid: &Grid, start: Start, shared: u32, worker: &Worker, fresh: bool) -> CtaExit {
         state.refresh(self, grid);
         let mut context = Context {
             params: grid.launch.params.as_ptr(),
@@ -187,7 +187,7 @@ impl CompiledKernel {
             extents: state.extents.as_mut_ptr(),
             shared: state.steps.shared_memory().as_mut_ptr(),
             shared_size: u64::from(shared),
-            ctaid: id,
+            ctaid: start.id(),
             nctaid: grid.launch.grid,
             frames: state.frames.as_mut_ptr().cast(),
             attention: ptr::from_ref(worker.attention()).cast(),
