@@ -204,7 +204,8 @@ pub struct Cta {
     pub state: Option<Box<dyn Any + Send>>,
 }
 
-/// What the calling OS thread lends to executors.
+/// What the calling OS thread lends to executors. In lines of the cache that no other thread writes to, two at once being fetched: each CTA is noted here.
+#[repr(align(128))]
 pub struct Worker {
     /// Which worker it is, from 0: `%smid`.
     pub index: u32,

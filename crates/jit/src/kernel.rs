@@ -56,8 +56,9 @@ pub(crate) struct CompiledKernel {
 #[repr(C, align(256))]
 struct Line([u8; FRAME_ALIGN as usize]);
 
-/// What one CTA leaves to the next.
+/// What one CTA leaves to the next. In lines of the cache that no other worker writes to, two at once being fetched: each CTA begins with it.
 #[derive(Default)]
+#[repr(align(128))]
 pub(crate) struct State {
     kernel: u64,
     extents: Vec<Allowed>,
@@ -210,7 +211,8 @@ impl CompiledKernel {
             tops: state.tops.as_mut_ptr(),
             fault: None,
         };
-        if std::mem::take(&mut state.unprepared) {
+        if state.unprepared {
+            state.unprepared = false;
             prepare(&mut context, self);
         }
         if let Some(ways) = &self.ways {
