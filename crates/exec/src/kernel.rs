@@ -62,7 +62,8 @@ pub trait LoadedKernel: Send + Sync {
         let mut done = 0;
         for unit in units {
             let (linear, part) = grid.unit_parts(unit);
-            let mut cta = Cta { id: start.id(), linear, part, started: false, state: worker.take_spare(self.state_type()) };
+            let mut cta =
+                Cta { id: start.id(), linear, part, started: false, state: worker.take_spare(self.state_type()) };
             worker.note_start(unit);
             match self.run_cta(grid, &mut cta, worker) {
                 CtaExit::Finished => worker.keep_spare(cta.state),

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use warploom_exec::fault::{FaultKind, Place, Site, SiteInfo, Trap};
-use warploom_exec::grid::{Grid, Start, Launch};
+use warploom_exec::grid::{Grid, Launch, Start};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_interp::{StepState, Steps};
 use warploom_ptx::ir::Space;
