@@ -34,8 +34,7 @@ impl Writer<'_> {
         let Some((mode, immediate)) = direction(rnd).filter(|_| self.plan.machine().x86) else {
             return Err(self.lacks(inst));
         };
-        let register = 512 / ty.element.bits();
-        if self.plan.machine().wide_vectors && ty.lanes >= register {
+        if let Some(register) = self.register_of_directions(ty) {
             return Ok(self.embedded(name, immediate, operands, register));
         }
         let function = format!("@{name}_{rnd}_{}", ty.suffix());
@@ -63,6 +62,12 @@ impl Writer<'_> {
         ));
         let given: Vec<String> = operands.iter().map(|value| format!("{text} {}", value.text)).collect();
         Ok(self.set(ty, format!("call {text} {function}({})", given.join(", "))))
+    }
+
+    /// Lanes of the registers whose instructions name a direction, if values of such a type fill one.
+    fn register_of_directions(&self, ty: Ty) -> Option<u32> {
+        let register = 512 / ty.element.bits();
+        (self.plan.machine().wide_vectors && ty.lanes >= register).then_some(register)
     }
 
     /// In registers of 512 bits, by instructions that name the direction.
@@ -125,50 +130,69 @@ impl Writer<'_> {
         (single, rest)
     }
 
-    /// Whether what a number lacks lies toward zero from it, or away from it, each as a comparison; neither where it lacks nothing.
-    fn lacks_in_or_out(&mut self, bits: &Val, lost: &Val) -> (Val, Val) {
-        let zero = self.constant(bits.ty, 0);
-        let negative = self.compare("slt", bits, &zero);
-        let none = self.constant(lost.ty, 0);
-        let (below, above) = (self.compare("olt", lost, &none), self.compare("ogt", lost, &none));
-        let inward = self.select(&negative, &above, &below);
-        let outward = self.select(&negative, &below, &above);
-        (inward, outward)
+    /// Where what a number lacks lies from it, in its last place: 1 away from zero, -1 toward zero; 0 where it lacks nothing. By arithmetic, as comparisons of
+    /// numbers of several sizes make masks that have to be spread over each other's lanes.
+    fn step_to_exact(&mut self, bits: &Val, lost: &Val) -> Val {
+        let width = bits.ty.element.bits();
+        let sign = self.bits_of_float(lost);
+        let below = self.constant(sign.ty, i64::from(sign.ty.element.bits() - width));
+        let sign = self.binary("lshr", &sign, &below);
+        let sign = self.resize(&sign, width, false);
+        let apart = self.binary("xor", &sign, bits);
+        let (all, one, zero) =
+            (self.constant(bits.ty, i64::from(width) - 1), self.constant(bits.ty, 1), self.constant(bits.ty, 0));
+        let toward = self.binary("ashr", &apart, &all);
+        let step = self.binary("or", &toward, &one);
+        let nothing = self.constant(lost.ty, 0);
+        let lacks = self.compare("one", lost, &nothing);
+        self.select(&lacks, &step, &zero)
     }
 
     /// A number whose last place is odd where it lacks something: it can be rounded once more, in any direction, to two bits fewer.
     pub(super) fn made_odd(&mut self, a: &Val, lost: &Val) -> Val {
         let bits = self.bits_of_float(a);
-        let (inward, outward) = self.lacks_in_or_out(&bits, lost);
+        let step = self.step_to_exact(&bits, lost);
+        // Both numbers next to an even one are odd.
         let one = self.constant(bits.ty, 1);
-        // An even number's last place is 0: the next one outward has a 1 there, and the next one inward ends in one.
-        let down = self.binary("sub", &bits, &one);
-        let up = self.binary("or", &bits, &one);
         let last = self.binary("and", &bits, &one);
-        let zero = self.constant(bits.ty, 0);
-        let even = self.compare("eq", &last, &zero);
-        let inward = self.binary("and", &inward, &even);
-        let odd = self.select(&outward, &up, &bits);
-        let odd = self.select(&inward, &down, &odd);
+        let even = self.binary("sub", &last, &one);
+        let step = self.binary("and", &step, &even);
+        let odd = self.binary("add", &bits, &step);
+        self.cast("bitcast", &odd, a.ty.element)
+    }
+
+    /// The sum of two numbers, [made odd](Self::made_odd).
+    pub(super) fn odd_sum(&mut self, a: &Val, b: &Val) -> Val {
+        let Some(register) = self.register_of_directions(a.ty) else {
+            let (sum, lost) = self.sum_and_loss(a, b);
+            return self.made_odd(&sum, &lost);
+        };
+        // Of the two numbers between which it lies, one is odd, and the one nearer to zero if the other is even.
+        let [down, up, inward] = [Rounding::Rm, Rounding::Rp, Rounding::Rz].map(|rnd| {
+            let (_, immediate) = direction(rnd).expect("a direction");
+            self.embedded("add", immediate, &[a, b], register)
+        });
+        let bits = self.bits_of_float(&inward);
+        let lacks = self.compare("one", &down, &up);
+        let (one, zero) = (self.constant(bits.ty, 1), self.constant(bits.ty, 0));
+        let odd = self.select(&lacks, &one, &zero);
+        let odd = self.binary("or", &bits, &odd);
         self.cast("bitcast", &odd, a.ty.element)
     }
 
     /// Bits of a number that was rounded to nearest, rounded in a direction instead.
     pub(super) fn turned(&mut self, bits: &Val, lost: &Val, rnd: Rounding) -> Val {
-        let one = self.constant(bits.ty, 1);
-        let (inward, outward) = self.lacks_in_or_out(bits, lost);
         let zero = self.constant(bits.ty, 0);
+        let step = self.step_to_exact(bits, lost);
+        let (inward, outward) = (self.intrinsic("smin", &[&step, &zero]), self.intrinsic("smax", &[&step, &zero]));
         let negative = self.compare("slt", bits, &zero);
-        let none = self.constant(negative.ty, 0);
-        let (inward, outward) = match rnd {
-            Rounding::Rz => (inward, none),
+        let step = match rnd {
+            Rounding::Rz => inward,
             // Negative numbers go outward, others inward.
-            Rounding::Rm => (self.select(&negative, &none, &inward), self.select(&negative, &outward, &none)),
-            Rounding::Rp => (self.select(&negative, &inward, &none), self.select(&negative, &none, &outward)),
+            Rounding::Rm => self.select(&negative, &outward, &inward),
+            Rounding::Rp => self.select(&negative, &inward, &outward),
             _ => return bits.clone(),
         };
-        let (down, up) = (self.binary("sub", bits, &one), self.binary("add", bits, &one));
-        let value = self.select(&inward, &down, bits);
-        self.select(&outward, &up, &value)
+        self.binary("add", bits, &step)
     }
 }

@@ -204,9 +204,13 @@ impl Writer<'_> {
             [a, b, c] = [a, b, c].map(|value| self.cast("fpext", &value, Element::F64));
         }
         let product = self.binary("fmul", &a, &b);
-        let (sum, lost) = self.sum_and_loss(&product, &c);
-        let (sum, lost) = if bf { self.single_and_loss(&sum, Some(&lost)) } else { (sum, lost) };
-        let sum = self.made_odd(&sum, &lost);
+        let sum = if bf {
+            let (sum, lost) = self.sum_and_loss(&product, &c);
+            let (sum, lost) = self.single_and_loss(&sum, Some(&lost));
+            self.made_odd(&sum, &lost)
+        } else {
+            self.odd_sum(&product, &c)
+        };
         self.finished_half(&sum, bf, how)
     }
 
