@@ -272,7 +272,8 @@ impl Writer<'_> {
     pub(super) fn narrowed_half(&mut self, a: &Val) -> Val {
         let half = self.cast("fptrunc", a, Element::F16);
         let bits = self.bits_of_float(&half);
-        let (nan, canonical) = (self.compare("uno", a, a), self.constant(bits.ty, 0x7fff));
+        // Of the halves, which are in half as many registers.
+        let (nan, canonical) = (self.is_half_nan(&bits, false), self.constant(bits.ty, 0x7fff));
         self.select(&nan, &canonical, &bits)
     }
 

@@ -185,7 +185,7 @@ impl Writer<'_> {
         self.widened(&a, bf)
     }
 
-    fn is_half_nan(&mut self, a: &Val, bf: bool) -> Val {
+    pub(super) fn is_half_nan(&mut self, a: &Val, bf: bool) -> Val {
         let (magnitude, infinity) = (self.constant(a.ty, 0x7fff), self.constant(a.ty, facts(bf).1));
         let magnitude = self.binary("and", a, &magnitude);
         self.compare("ugt", &magnitude, &infinity)
