@@ -49,6 +49,11 @@ fn a_context_takes_everything_with_it_whatever_other_threads_do() {
 }
 
 #[test]
+fn a_primary_context_lives_while_it_is_retained() {
+    assert_eq!(run(&build("retained.c"), &[]), "done\n");
+}
+
+#[test]
 fn a_graph_that_cannot_be_moved_is_as_it_was() {
     assert_eq!(run(&build("moved_graphs.c"), &[]), "done\n");
 }

@@ -1,6 +1,8 @@
 //! Primary contexts: one a device, shared by all who retain it.
 use std::sync::Arc;
 
+use parking_lot::MutexGuard;
+
 use super::{Context, check_flags};
 use crate::device::Device;
 use crate::driver::Driver;
@@ -55,8 +57,7 @@ impl Driver {
             0 => Err(DriverError::new(ErrorCode::InvalidContext, "the primary context is not retained")),
             1 => {
                 primary.retained = 0;
-                drop(primary);
-                self.end_primary(device);
+                self.end_primary(device, primary);
                 Ok(())
             }
             _ => {
@@ -72,20 +73,22 @@ impl Driver {
     /// `InvalidDevice`; as recorded, `NotPermitted` while it has green contexts.
     pub fn reset_primary(&self, ordinal: i32) -> DriverResult {
         let device = self.device(ordinal)?;
+        let primary = device.primary.lock();
         if self.contexts.get(device.primary_handle()).is_some_and(|context| context.has_green()) {
             let reason = "the primary context has green contexts, which would lose it";
             return Err(DriverError::new(ErrorCode::NotPermitted, reason));
         }
-        self.end_primary(device);
+        self.end_primary(device, primary);
         Ok(())
     }
 
-    /// Ends the context, if it lives. The flags end with it, as recorded.
-    fn end_primary(&self, device: &Device) {
-        if let Some(context) = self.contexts.suspend(device.primary_handle()) {
-            device.primary.lock().flags = 0;
-            self.end(&context);
-        }
+    /// Ends the context, if it lives. The flags end with it, as recorded. Who retains it from now on gets another one: that this one ends is settled before
+    /// anybody else can look.
+    fn end_primary(&self, device: &Device, mut primary: MutexGuard<'_, Primary>) {
+        let Some(context) = self.contexts.suspend(device.primary_handle()) else { return };
+        primary.flags = 0;
+        drop(primary);
+        self.end(&context);
     }
 
     /// Flags and whether the context lives.
