@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use warploom_ptx::ir::{BlockId, Body, LogicOp, Op, ScalarType, TerminatorKind};
+use warploom_ptx::ir::{Base, BlockId, Body, LogicOp, Op, ScalarType, TerminatorKind};
 
 use crate::affine::Affine;
 use crate::alignment::Alignments;
+use crate::codegen::{How, how};
 use crate::divergence::{Divergence, Split, everything, only_ends, split, successors};
 use crate::gang::Gangs;
 use crate::range::Ranges;
@@ -372,7 +373,10 @@ impl Fixpoint<'_> {
             let &[def] = &value.defs[..] else { return false };
             let inst = &self.body.insts[def as usize];
             looked_at += 1;
-            if value.undefined || inst.guard.is_some() || !is_timeless(&inst.op) || looked_at > PATIENCE {
+            if value.undefined || inst.guard.is_some() || looked_at > PATIENCE {
+                return false;
+            }
+            if !is_timeless(&inst.op) || !computes_for_all(&inst.op) {
                 return false;
             }
             let operands = inst.operands();
@@ -381,6 +385,12 @@ impl Fixpoint<'_> {
         }
         true
     }
+}
+
+/// Whether an instruction of some lanes gives those that do not run what it would give them if they ran: steps, and loads of where lanes go, leave them anything.
+fn computes_for_all(op: &Op) -> bool {
+    let goes_by_lane = matches!(op, Op::Ld { addr, .. } if matches!(addr.base, Base::Reg(_)));
+    how(op) == How::Vector && !goes_by_lane
 }
 
 /// Whether a thread may end while others of its CTA go on: at an end that not all of them come to.
