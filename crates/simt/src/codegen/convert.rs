@@ -162,7 +162,7 @@ impl Writer<'_> {
     /// An `.f64` as `.f32`.
     fn rounded_single(&mut self, a: &Val, rnd: Rounding, ftz: bool) -> Val {
         let rounded = |this: &mut Self, a: &Val| {
-            let (single, lost) = this.single_and_loss(a, None);
+            let (single, lost) = this.single_and_loss(a);
             let bits = this.bits_of_float(&single);
             let bits = this.turned(&bits, &lost, rnd);
             this.cast("bitcast", &bits, Element::F32)
@@ -179,12 +179,7 @@ impl Writer<'_> {
 
     /// An `.f32` or `.f64` as a half.
     pub(super) fn rounded_half(&mut self, a: &Val, bf: bool, rnd: Rounding, satfinite: bool) -> Val {
-        let a = if a.ty.element == Element::F64 {
-            let (single, lost) = self.single_and_loss(a, None);
-            self.made_odd(&single, &lost)
-        } else {
-            a.clone()
-        };
+        let a = if a.ty.element == Element::F64 { self.odd_single(a) } else { a.clone() };
         let mut value = self.narrowed(&a, bf);
         if rnd != Rounding::Rn {
             let back = self.widened(&value, bf);

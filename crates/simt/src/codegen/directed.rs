@@ -11,12 +11,17 @@ use super::names::{Element, Ty};
 /// The bits of MXCSR that choose a direction.
 const CONTROL: u32 = 0x6000;
 
-/// The direction for MXCSR, and in immediate operands of AVX-512, where 8 keeps exceptions quiet.
+/// The directions in immediate operands of AVX-512, where 8 keeps exceptions quiet.
+const DOWN: u32 = 9;
+const UP: u32 = 10;
+const INWARD: u32 = 11;
+
+/// The direction for MXCSR, and in immediate operands of AVX-512.
 fn direction(rnd: Rounding) -> Option<(u32, u32)> {
     Some(match rnd {
-        Rounding::Rm => (0x2000, 9),
-        Rounding::Rp => (0x4000, 10),
-        Rounding::Rz => (0x6000, 11),
+        Rounding::Rm => (0x2000, DOWN),
+        Rounding::Rp => (0x4000, UP),
+        Rounding::Rz => (0x6000, INWARD),
         _ => return None,
     })
 }
@@ -109,7 +114,7 @@ impl Writer<'_> {
     }
 
     /// A sum rounded to nearest, and what it lacks (by Knuth's two-sum); no number where the sum is none.
-    pub(super) fn sum_and_loss(&mut self, a: &Val, b: &Val) -> (Val, Val) {
+    fn sum_and_loss(&mut self, a: &Val, b: &Val) -> (Val, Val) {
         let sum = self.binary("fadd", a, b);
         let b_seen = self.binary("fsub", &sum, a);
         let a_seen = self.binary("fsub", &sum, &b_seen);
@@ -118,16 +123,18 @@ impl Writer<'_> {
         (sum, lost)
     }
 
-    /// The nearest `.f32` of an `.f64`, and what it lacks, of which only the sign counts; `lost` is what the `.f64` lacks itself.
-    pub(super) fn single_and_loss(&mut self, a: &Val, lost: Option<&Val>) -> (Val, Val) {
+    /// The nearest `.f32` of an `.f64`, and what it lacks.
+    pub(super) fn single_and_loss(&mut self, a: &Val) -> (Val, Val) {
         let single = self.cast("fptrunc", a, Element::F32);
         let back = self.cast("fpext", &single, Element::F64);
         let rest = self.binary("fsub", a, &back);
-        let Some(lost) = lost else { return (single, rest) };
-        let zero = self.constant(rest.ty, 0);
-        let exact = self.compare("oeq", &rest, &zero);
-        let rest = self.select(&exact, lost, &rest);
         (single, rest)
+    }
+
+    /// An `.f64` as an `.f32` that is [made odd](Self::made_odd).
+    pub(super) fn odd_single(&mut self, a: &Val) -> Val {
+        let (single, lost) = self.single_and_loss(a);
+        self.made_odd(&single, &lost)
     }
 
     /// Where what a number lacks lies from it, in its last place: 1 away from zero, -1 toward zero; 0 where it lacks nothing. By arithmetic, as comparisons of
@@ -149,7 +156,7 @@ impl Writer<'_> {
     }
 
     /// A number whose last place is odd where it lacks something: it can be rounded once more, in any direction, to two bits fewer.
-    pub(super) fn made_odd(&mut self, a: &Val, lost: &Val) -> Val {
+    fn made_odd(&mut self, a: &Val, lost: &Val) -> Val {
         let bits = self.bits_of_float(a);
         let step = self.step_to_exact(&bits, lost);
         // Both numbers next to an even one are odd.
@@ -168,10 +175,7 @@ impl Writer<'_> {
             return self.made_odd(&sum, &lost);
         };
         // Of the two numbers between which it lies, one is odd, and the one nearer to zero if the other is even.
-        let [down, up, inward] = [Rounding::Rm, Rounding::Rp, Rounding::Rz].map(|rnd| {
-            let (_, immediate) = direction(rnd).expect("a direction");
-            self.embedded("add", immediate, &[a, b], register)
-        });
+        let [down, up, inward] = [DOWN, UP, INWARD].map(|way| self.embedded("add", way, &[a, b], register));
         let bits = self.bits_of_float(&inward);
         let lacks = self.compare("one", &down, &up);
         let (one, zero) = (self.constant(bits.ty, 1), self.constant(bits.ty, 0));

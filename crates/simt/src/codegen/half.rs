@@ -204,13 +204,8 @@ impl Writer<'_> {
             [a, b, c] = [a, b, c].map(|value| self.cast("fpext", &value, Element::F64));
         }
         let product = self.binary("fmul", &a, &b);
-        let sum = if bf {
-            let (sum, lost) = self.sum_and_loss(&product, &c);
-            let (sum, lost) = self.single_and_loss(&sum, Some(&lost));
-            self.made_odd(&sum, &lost)
-        } else {
-            self.odd_sum(&product, &c)
-        };
+        let sum = self.odd_sum(&product, &c);
+        let sum = if bf { self.odd_single(&sum) } else { sum };
         self.finished_half(&sum, bf, how)
     }
 
