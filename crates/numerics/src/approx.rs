@@ -17,9 +17,11 @@ pub const EX2: [u32; 6] = [0x3f31_7215, 0x3e75_fed4, 0x3d63_419b, 0x3c1e_9dc4, 0
 /// What is added to an exponent, so that the sum's lowest bits are those of the exponent with its bias.
 pub const BIASED: u32 = 0x4b40_007f;
 /// What half of a number's bits is taken from for a first guess of its reciprocal root, off by 1 part in 28 at most.
-pub const RSQRT_GUESS: u32 = 0x5f37_642f;
+pub const RSQRT_GUESS: u32 = 0x5f37_5e00;
+/// The ten bits of a guess's significand that are kept: of so many the square is exact, even that of the least guess, which is subnormal.
+pub const RSQRT_KEPT: u32 = 0xffff_c000;
 /// `(1 / sqrt(1 - e) - 1) / e`, for `|e|` up to 0.07.
-pub const RSQRT: [u32; 4] = [0x3eff_ffc9, 0x3ec0_0039, 0x3ea0_bbd6, 0x3e8c_1ac5];
+pub const RSQRT: [u32; 4] = [0x3eff_ffc5, 0x3ebf_ffa7, 0x3ea0_c213, 0x3e8c_d4b9];
 /// `log2(1 + t) / t`, for `1 + t` from `sqrt(1/2)` to `sqrt(2)`.
 pub const LG2: [u32; 10] = [
     0x3fb8_aa3b,
@@ -65,16 +67,14 @@ pub fn sqrt(a: f32, ftz: bool) -> f32 {
     canonical(flush(a, ftz).sqrt())
 }
 
-/// `rsqrt.approx{.ftz}.f32`: relative 2^-23.4 (bound: 2^-22.9), exact for powers of 4, never going back.
+/// `rsqrt.approx{.ftz}.f32`: relative 2^-23.47 (bound: 2^-22.9), exact for powers of 4, never going back.
 ///
 /// A guess and one step, without a root or a division, of positive normal numbers; of others two roundings of what is exact.
 #[inline(always)]
 pub fn rsqrt(a: f32, ftz: bool) -> f32 {
-    let guess = f32::from_bits(RSQRT_GUESS.wrapping_sub(a.to_bits() >> 1));
-    // What the product loses counts: without it results go back in places where their argument goes on.
-    let product = a * guess;
-    let rest = a.mul_add(guess, -product);
-    let error = (-rest).mul_add(guess, (-product).mul_add(guess, 1.0));
+    let guess = f32::from_bits(RSQRT_GUESS.wrapping_sub(a.to_bits() >> 1) & RSQRT_KEPT);
+    // Rounded once: with a square that loses something, results go back in places where their argument goes on.
+    let error = (-a).mul_add(guess * guess, 1.0);
     let value = (guess * error).mul_add(horner(error, RSQRT), guess);
     let special = a.to_bits().wrapping_sub(f32::MIN_POSITIVE.to_bits()) >= 0x7f00_0000;
     if special { canonical(1.0 / flush(a, ftz).sqrt()) } else { value }
