@@ -120,24 +120,23 @@ pub trait LoadedKernel: Send + Sync {
 }
 
 /// [`LoadedKernel::run_ctas`] for an executor that has one state for a whole batch: `run` runs the unit with a start (of [`Cta::id`]) and a part
-/// ([`Cta::part`]) from its start, with what the one before has left in `state`.
+/// ([`Cta::part`]) from its start, with what the one before has left. Where that lies is told by [`Batch::keep`].
 #[inline]
-pub fn run_with_state<S: Any + Send>(
+pub fn run_units(
     grid: &Grid,
     units: Range<u64>,
     worker: &mut Worker,
-    mut state: Box<S>,
-    mut run: impl FnMut(&mut S, Start, u32, &Worker) -> CtaExit,
+    mut run: impl FnMut(Start, u32, &Worker) -> CtaExit,
 ) -> Batch {
     let mut start = Start::at(grid.unit_start(units.start));
     let mut done = 0;
     for unit in units {
         let (linear, part) = grid.unit_parts(unit);
         worker.note_start(unit);
-        match run(&mut state, start, part, worker) {
+        match run(start, part, worker) {
             CtaExit::Finished => {}
             exit => {
-                let cta = Cta { id: start.id(), linear, part, started: false, state: Some(state) };
+                let cta = Cta { id: start.id(), linear, part, started: false, state: None };
                 return Batch { done, stopped: Some((cta, exit)) };
             }
         }
@@ -147,7 +146,6 @@ pub fn run_with_state<S: Any + Send>(
         }
         start = grid.next_start(start, unit + 1);
     }
-    worker.keep_spare(Some(state));
     Batch { done, stopped: None }
 }
 
@@ -188,6 +186,17 @@ pub struct Batch {
     pub done: u64,
     /// The CTA after these, if it has begun and not finished, and how it came back.
     pub stopped: Option<(Cta, CtaExit)>,
+}
+
+impl Batch {
+    /// Leaves the state that its CTAs ran with to the one that has not finished, or to the next batch of this worker.
+    pub fn keep(mut self, state: Box<dyn Any + Send>, worker: &mut Worker) -> Batch {
+        match &mut self.stopped {
+            Some((cta, _)) => cta.state = Some(state),
+            None => worker.keep_spare(Some(state)),
+        }
+        self
+    }
 }
 
 /// One CTA (or cluster) of a grid.

@@ -13,7 +13,7 @@ use std::time::Instant;
 use warploom_exec::address::shared_address;
 use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll};
-use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_units};
 use warploom_exec::observe::{CtaObserver, Wants};
 use warploom_ptx::ir::{self, BarrierOp, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
@@ -175,13 +175,14 @@ impl LoadedKernel for InterpretedKernel {
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
-        let state: Box<State> = kept(worker.take_spare(self.state_type()));
-        run_with_state(grid, units, worker, state, |state, start, part, worker| {
-            match self.start(state, grid, start.id(), part, worker) {
-                Ok(()) => self.rounds(state, grid, worker),
+        let mut state: Box<State> = kept(worker.take_spare(self.state_type()));
+        let batch = run_units(grid, units, worker, |start, part, worker| {
+            match self.start(&mut state, grid, start.id(), part, worker) {
+                Ok(()) => self.rounds(&mut state, grid, worker),
                 Err(kind) => CtaExit::Fault(Box::new(Trap::new(kind))),
             }
-        })
+        });
+        batch.keep(state, worker)
     }
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {

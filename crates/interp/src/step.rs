@@ -108,6 +108,11 @@ impl StepState {
 }
 
 impl Steps {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.needs.is_empty()
+    }
+
     /// Decodes some instructions of a kernel.
     ///
     /// # Errors

@@ -73,7 +73,7 @@ pub(crate) unsafe extern "C" fn step(
     // SAFETY: as above; the words are the gang's.
     let (kernel, grid, words, state) = unsafe {
         let words = std::slice::from_raw_parts_mut(words, Step::PLACE_WORDS * registers as usize);
-        (&*context.kernel, &*context.grid, words, &mut *context.steps)
+        (&*context.kernel, &*context.grid, words, &mut (*context.state).steps)
     };
     let [width, first, number] = [width, thread, number].map(|number| number as usize);
     let run = || {
@@ -188,8 +188,9 @@ fn global(context: &mut Context, site: &SiteKind, number: u32, address: u64) -> 
             // SAFETY: there is an entry and an epoch for each site, and what is kept back is of memory that is there.
             unsafe {
                 if !site.kept_back {
-                    (*context.kept).meet(&(found.start..found.start + found.span));
-                    context.row = (*context.kept).row();
+                    let sums = &mut (*context.state).sums;
+                    sums.meet(&(found.start..found.start + found.span));
+                    context.row = sums.row();
                 }
                 *context.extents.add(number as usize) = allowed;
                 *context.epochs.add(number as usize) = found.epoch;
@@ -221,7 +222,7 @@ fn extent(memory: &Memory, site: &SiteKind, address: u64) -> Option<MachineExten
 /// Called by compiled code with its context and an address that is allowed to the site.
 pub(crate) unsafe extern "C" fn add(context: *mut Context, address: u64, summand: u32, site: u32) {
     // SAFETY: the context lives while the code runs, and nothing else refers to it meanwhile.
-    let (context, kernel, kept) = unsafe { (&mut *context, &*(*context).kernel, &mut *(*context).kept) };
+    let (context, kernel, kept) = unsafe { (&mut *context, &*(*context).kernel, &mut (*(*context).state).sums) };
     let memory = || {
         let number = kernel.sites.len();
         // SAFETY: there is an entry for each site.

@@ -4,13 +4,12 @@ use warploom_exec::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use warploom_exec::fault::{Cause, Site, Trap};
 use warploom_exec::grid::Grid;
 use warploom_exec::kernel::Worker;
-use warploom_interp::StepState;
 use warploom_simt::codegen::sums::Entry;
 use warploom_simt::codegen::{SiteKind, context, window};
 
 use crate::apart::Enter;
-use crate::kernel::CompiledKernel;
-use crate::sums::{Row, Sums};
+use crate::kernel::{CompiledKernel, State};
+use crate::sums::Row;
 
 /// What compiled code gets. The first fields are those of [`context`].
 #[repr(C)]
@@ -39,8 +38,8 @@ pub(crate) struct Context {
     pub(crate) grid: *const Grid,
     pub(crate) worker: *const Worker,
     pub(crate) epochs: *mut u64,
-    pub(crate) steps: *mut StepState,
-    pub(crate) kept: *mut Sums,
+    /// What CTAs leave to each other, and the fields above partly point into.
+    pub(crate) state: *mut State,
     /// By thread: the end of its stack.
     pub(crate) tops: *mut u32,
     pub(crate) fault: Option<Box<Trap>>,

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use warploom_exec::fault::{FaultKind, Place, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Start};
-use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_units};
 use warploom_interp::{StepState, Steps};
 use warploom_ptx::ir::Space;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
@@ -70,8 +70,8 @@ pub(crate) struct State {
     unprepared: bool,
     frames: Vec<Line>,
     local: Vec<Line>,
-    steps: StepState,
-    sums: Sums,
+    pub(crate) steps: StepState,
+    pub(crate) sums: Sums,
     /// What tells where code stores past the caches.
     nontemporal: u64,
     warps: Warps,
@@ -104,11 +104,14 @@ impl LoadedKernel for CompiledKernel {
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         let mut state: Box<State> = kept(worker.take_spare(self.state_type()));
         let shared = state.start(self, grid);
-        let batch = run_with_state(grid, units, worker, state, |state, start, _, worker| {
-            state.clear(self, shared);
-            self.run(state, grid, start, shared, worker, true)
+        let epoch = grid.memory().epoch_word();
+        // Once for all CTAs: what is written for each waits behind all that the one before has stored.
+        let mut context = self.context(&mut state, grid, worker, shared);
+        let batch = run_units(grid, units, worker, |start, _, worker| {
+            self.run(&mut context, start, worker, epoch.load(Ordering::Acquire), true)
         });
         self.order_stores();
+        let batch = batch.keep(state, worker);
         if self.keeps_back && !worker.will_leave() {
             self.leave(worker);
         }
@@ -120,9 +123,10 @@ impl LoadedKernel for CompiledKernel {
         let shared = self.shared_size(grid);
         if !cta.started {
             state.start(self, grid);
-            state.clear(self, shared);
         }
-        let exit = self.run(&mut state, grid, Start::at(cta.id), shared, worker, !cta.started);
+        let epoch = grid.memory().epoch_word().load(Ordering::Acquire);
+        let mut context = self.context(&mut state, grid, worker, shared);
+        let exit = self.run(&mut context, Start::at(cta.id), worker, epoch, !cta.started);
         self.order_stores();
         // SAFETY: as in `leave`.
         unsafe { state.sums.flush() };
@@ -175,20 +179,16 @@ impl CompiledKernel {
         (self.shared + grid.launch.dynamic_shared).next_multiple_of(SHARED_GRANULE)
     }
 
-    /// Runs one CTA, with the state that [`State::start`] has prepared: from its `fresh` start, or from where it was left.
-    ///
-    /// Always inline, so that `start` stays one word up to the context.
-    #[inline(always)]
-    fn run(&self, state: &mut State, grid: &Grid, start: Start, shared: u32, worker: &Worker, fresh: bool) -> CtaExit {
-        state.refresh(self, grid);
-        let mut context = Context {
+    /// What code gets of a state that [`State::start`] has prepared, which it refers to, but for what [`CompiledKernel::run`] finds for each CTA.
+    fn context(&self, state: &mut State, grid: &Grid, worker: &Worker, shared: u32) -> Context {
+        Context {
             params: grid.launch.params.as_ptr(),
             variables: grid.launch.variables.as_ptr(),
             check,
             extents: state.extents.as_mut_ptr(),
-            shared: state.steps.shared_memory().as_mut_ptr(),
+            shared: ptr::null_mut(),
             shared_size: u64::from(shared),
-            ctaid: start.id(),
+            ctaid: [0; 3],
             nctaid: grid.launch.grid,
             frames: state.frames.as_mut_ptr().cast(),
             attention: ptr::from_ref(worker.attention()).cast(),
@@ -197,7 +197,7 @@ impl CompiledKernel {
             local: state.local.as_mut_ptr().cast(),
             step,
             stop,
-            sums: if self.keeps_back { state.sums.table() } else { ptr::null_mut() },
+            sums: ptr::null_mut(),
             add,
             nontemporal: state.nontemporal,
             row: state.sums.row(),
@@ -206,26 +206,45 @@ impl CompiledKernel {
             grid,
             worker,
             epochs: state.epochs.as_mut_ptr(),
-            steps: &mut state.steps,
-            kept: &mut state.sums,
-            tops: state.tops.as_mut_ptr(),
+            state,
+            tops: ptr::null_mut(),
             fault: None,
-        };
-        if state.unprepared {
-            state.unprepared = false;
-            prepare(&mut context, self);
+        }
+    }
+
+    /// Runs one CTA: from its `fresh` start, or from where it was left. `epoch` is that of the memory now.
+    ///
+    /// Always inline, so that `start` stays one word up to the context.
+    #[inline(always)]
+    fn run(&self, context: &mut Context, start: Start, worker: &Worker, epoch: u64, fresh: bool) -> CtaExit {
+        context.ctaid = start.id();
+        context.worker = worker;
+        // SAFETY: the state lives while there is a context of it, and no code runs that refers to it meanwhile.
+        let state = unsafe { &mut *context.state };
+        if fresh {
+            state.clear(self, context.shared_size as usize);
+        }
+        state.refresh(self, epoch);
+        context.shared = state.steps.shared_memory().as_mut_ptr();
+        context.tops = state.tops.as_mut_ptr();
+        if self.keeps_back {
+            context.sums = state.sums.table();
+            context.row = state.sums.row();
+        }
+        if std::mem::take(&mut state.unprepared) {
+            prepare(context, self);
         }
         if let Some(ways) = &self.ways {
-            return self.take_turns(ways, &mut state.warps, &mut context, grid, worker, fresh);
+            return self.take_turns(ways, context, fresh);
         }
         // SAFETY: `cta` of a module that was made for this shape, with all that its context has to hold; what it accesses beyond that has been
         // allowed by `check` or `find`.
         let result = unsafe {
             let entry: unsafe extern "C" fn(*mut Context) -> i32 =
                 std::mem::transmute(ptr::with_exposed_provenance::<()>(self.code.entry as usize));
-            entry(&mut context)
+            entry(context)
         };
-        match (result, context.fault) {
+        match (result, context.fault.take()) {
             (outcome::ENDED, _) => CtaExit::Finished,
             (outcome::CANCELLED, _) => CtaExit::Cancelled,
             (_, Some(trap)) => CtaExit::Fault(trap),
@@ -239,16 +258,10 @@ impl CompiledKernel {
 
 impl CompiledKernel {
     /// Runs a CTA whose lanes go their own ways.
-    fn take_turns(
-        &self,
-        ways: &Ways,
-        warps: &mut Warps,
-        context: &mut Context,
-        grid: &Grid,
-        worker: &Worker,
-        fresh: bool,
-    ) -> CtaExit {
+    fn take_turns(&self, ways: &Ways, context: &mut Context, fresh: bool) -> CtaExit {
         let (cta, frames) = (context.ctaid, context.frames);
+        // SAFETY: all of them live while there is a context of them, and code does not refer to these parts of the state.
+        let (warps, grid, worker) = unsafe { (&mut (*context.state).warps, &*context.grid, &*context.worker) };
         let context = ptr::from_mut(context);
         let mut enter = |warp: u32, place: u32, lanes: u32, limit: u32| {
             // SAFETY: `cta` of a module of this kind, made for this shape, with all that its context has to hold; what it accesses beyond that has been
@@ -309,9 +322,8 @@ impl State {
     }
 
     /// What was found of memory, where it no longer holds.
-    fn refresh(&mut self, kernel: &CompiledKernel, grid: &Grid) {
+    fn refresh(&mut self, kernel: &CompiledKernel, epoch: u64) {
         // What was allowed before a free may be so no more.
-        let epoch = grid.memory().epoch_word().load(Ordering::Acquire);
         if self.epoch != Some(epoch) {
             self.epoch = Some(epoch);
             self.unprepared = kernel.apart.is_some();
@@ -324,9 +336,11 @@ impl State {
     }
 
     /// What each CTA begins with.
-    fn clear(&mut self, kernel: &CompiledKernel, shared: u32) {
+    fn clear(&mut self, kernel: &CompiledKernel, shared: usize) {
         const NONE: Line = Line([0; FRAME_ALIGN as usize]);
-        self.steps.start(kernel.cta.iter().product(), shared as usize);
+        if shared > 0 || !kernel.steps.is_empty() {
+            self.steps.start(kernel.cta.iter().product(), shared);
+        }
         if let Some(bottom) = kernel.stack {
             self.tops.clear();
             self.tops.resize(kernel.cta.iter().product::<u32>().next_multiple_of(32) as usize, bottom);
