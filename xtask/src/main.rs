@@ -5,6 +5,7 @@ mod c;
 mod codegen;
 mod diff_header;
 mod header;
+mod layouts;
 mod output;
 mod registry;
 
@@ -42,6 +43,12 @@ enum RegistryTask {
         /// The folder that holds cuda.h
         folder: PathBuf,
     },
+    /// Add where NVIDIA's runtime library has its functions, for programs without a symbol table
+    Layouts {
+        /// A libcudart_static.a, or what has one linked in and kept its symbol table
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
 }
 
 fn main() -> Result<()> {
@@ -52,6 +59,7 @@ fn main() -> Result<()> {
             if check { output::check(&root, &outputs) } else { output::write(&root, &outputs) }
         }
         Task::Registry { task: RegistryTask::DiffHeader { folder } } => diff_header::run(&root, &folder),
+        Task::Registry { task: RegistryTask::Layouts { files } } => layouts::run(&root, &files),
     }
 }
 

@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, Pointer};
 use object::LittleEndian;
 use object::elf::{
-    DT_SONAME, Dyn64, ELFCLASS64, ELFDATA2LSB, ELFMAG, FileHeader64, PF_X, PT_LOAD, ProgramHeader64, SHF_ALLOC,
-    SHN_UNDEF, SHT_DYNAMIC, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, STT_FUNC, SectionHeader64, Sym64,
+    DT_SONAME, Dyn64, ELFCLASS64, ELFDATA2LSB, ELFMAG, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, ProgramHeader64,
+    SHF_ALLOC, SHN_UNDEF, SHT_DYNAMIC, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, STT_FUNC, SectionHeader64, Sym64,
 };
 use object::pod::{self, Pod};
 
@@ -260,6 +261,29 @@ impl ElfFile {
         let names = self.linked(section)?;
         let name = usize::try_from(soname.d_val.get(ENDIAN)).ok().and_then(|offset| c_string(&names, offset));
         Ok(name.map(|name| String::from_utf8_lossy(name).into_owned()))
+    }
+
+    /// Where functions begin, in order: what unwinders look addresses up in, which is loaded and stays where symbols were stripped. Empty without it.
+    pub(crate) fn function_starts(&self) -> Result<Vec<u64>, Reason> {
+        let Some(segment) = self.segments.iter().find(|segment| segment.p_type.get(ENDIAN) == PT_GNU_EH_FRAME) else {
+            return Ok(Vec::new());
+        };
+        let (offset, size) = (segment.p_offset.get(ENDIAN), segment.p_filesz.get(ENDIAN));
+        let bytes = bytes(&self.file, self.size, offset, size)?;
+        let bases = BaseAddresses::default().set_eh_frame_hdr(segment.p_vaddr.get(ENDIAN));
+        let damaged = |error: gimli::Error| format!("is damaged: its table of functions for unwinders: {error}");
+        let header = EhFrameHdr::from(EndianSlice::new(&bytes, gimli::LittleEndian));
+        let header = header.parse(&bases, size_of::<u64>() as u8).map_err(damaged)?;
+        let mut starts = Vec::new();
+        if let Some(table) = header.table() {
+            let mut entries = table.iter(&bases);
+            while let Some((start, _)) = entries.next().map_err(damaged)? {
+                let (Pointer::Direct(start) | Pointer::Indirect(start)) = start;
+                starts.push(start);
+            }
+        }
+        starts.sort_unstable();
+        Ok(starts)
     }
 
     fn code_segments(&self) -> impl Iterator<Item = &ProgramHeader64<Endian>> {

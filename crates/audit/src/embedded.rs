@@ -1,7 +1,8 @@
-//! Recognising NVIDIA's runtime library where it is linked into an object, from the object's symbol table.
+//! Recognising NVIDIA's runtime library where it is linked into an object, from the object's symbol table, or else from where its functions begin.
 use std::fmt;
 
 use crate::elf_file::{ElfFile, Function, Reason, Symbols};
+use crate::layouts;
 
 /// Present in all that nvcc makes: the constructors of compiled host code call it.
 const REGISTRATION: &[u8] = b"__cudaRegisterFatBinary";
@@ -21,7 +22,7 @@ pub(crate) enum Embedded {
     Nothing,
     /// Our own, linked statically.
     Ours,
-    /// Kernels, and no symbol table that would tell where the runtime's functions are.
+    /// Kernels, and no symbol table that would tell where the runtime's functions are, nor functions where a known version has them.
     Stripped,
     /// Functions of a runtime library whose version cannot be told.
     UnknownVersion,
@@ -47,7 +48,7 @@ impl From<Function<'_>> for RuntimeFunction {
 
 /// As `cudaRuntimeGetVersion` has it: 1000 times the major version and 10 times the minor one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Version(u32);
+pub(crate) struct Version(pub(crate) u32);
 
 impl Version {
     pub(crate) fn major(self) -> u32 {
@@ -67,8 +68,11 @@ pub(crate) fn find(file: &ElfFile) -> Result<Embedded, Reason> {
         return Ok(Embedded::Ours);
     }
     let Some(symbols) = file.symbols()? else {
-        let own = file.has_loaded_section(FAT_BINARIES) && !file.imports(REGISTRATION)?;
-        return Ok(if own { Embedded::Stripped } else { Embedded::Nothing });
+        if !file.has_loaded_section(FAT_BINARIES) || file.imports(REGISTRATION)? {
+            return Ok(Embedded::Nothing);
+        }
+        let found = layouts::find(file)?;
+        return Ok(found.map_or(Embedded::Stripped, |(version, functions)| Embedded::Runtime { version, functions }));
     };
     let of_runtime =
         |function: &Function<'_>| function.name.starts_with(b"cuda") || function.name.starts_with(b"__cuda");

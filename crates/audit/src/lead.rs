@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString};
 use crate::elf_file::{ElfFile, Reason};
 use crate::embedded::{self, Embedded, RuntimeFunction, Version};
 use crate::explain;
+use crate::layouts;
 use crate::libraries::{Libraries, Runtime};
 use crate::loaded::NewObject;
 use crate::resolve::{Destination, Place};
@@ -60,11 +61,11 @@ fn look(object: &NewObject, libraries: &Libraries) -> Result<Found, Reason> {
     Ok(match embedded::find(&file)? {
         Embedded::Nothing => Found::Nothing,
         Embedded::Ours => Found::Left("warploom's CUDA runtime is linked into it".to_owned()),
-        Embedded::Stripped => Found::Left(
-            "it has kernels and no symbol table (it was stripped), so the CUDA runtime that is linked into it cannot be found; link it \
-             with -cudart shared or with warploom's libcudart_static.a, or do not strip it"
-                .to_owned(),
-        ),
+        Embedded::Stripped => Found::Left(format!(
+            "it has kernels and no symbol table (it was stripped), and the CUDA runtime that is linked into it is none of those whose layout \
+             is known ({}); link it with -cudart shared or with warploom's libcudart_static.a, or do not strip it",
+            layouts::versions()
+        )),
         Embedded::UnknownVersion => {
             Found::Left("the version of the CUDA runtime that is linked into it cannot be told".to_owned())
         }

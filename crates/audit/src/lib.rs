@@ -2,7 +2,7 @@
 //!
 //! - Whoever loads a `libcudart`, a `libcuda` or a `libnvidia-ml`, by whatever name and path, gets ours (`libraries`).
 //! - Where NVIDIA's runtime library is linked into a program or library, its functions are led to our `libcudart` of the same major
-//!   version, before any code of that object runs (`embedded`, `lead`). In Python modules without a symbol table those lead there that the
+//!   version, before any code of that object runs (`embedded`, `lead`; `layouts` where it was stripped). In Python modules without a symbol table those lead there that the
 //!   module hands to others (`python`).
 //! - NVIDIA's run-time compiler and linker (`libnvrtc`, `libnvJitLink`) are loaded as they are; what they export leads through a library of
 //!   ours that knows them (`front`).
@@ -22,6 +22,7 @@ mod exports;
 mod front;
 mod hide;
 mod interface;
+mod layouts;
 mod lead;
 mod libraries;
 mod loaded;

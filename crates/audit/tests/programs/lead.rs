@@ -1,5 +1,6 @@
 //! Objects with NVIDIA's runtime library linked in, or what looks like it, are led to ours.
 
+use std::fmt::Write as _;
 use std::fs::Permissions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -102,7 +103,7 @@ fn what_cannot_be_led_is_left_alone_and_explained() {
         assert!(explained.contains("left alone: ") && explained.contains(why), "{name}: {explained}");
     };
     scene.embedding_program("stripped", 13000, &["-s"]);
-    expect("stripped", 13000, "no symbol table");
+    expect("stripped", 13000, "none of those whose layout is known (12.9, 13.0, ");
     scene.embedding_program("older", 11080, &[]);
     expect("older", 11080, "the CUDA 11.8 runtime is linked into it, and warploom has none");
     scene.embedding_program("with_ours", 13000, &["-Wl,--defsym=warploom_runtime=0"]);
@@ -118,6 +119,71 @@ fn what_cannot_be_led_is_left_alone_and_explained() {
     assert_eq!(silent, "");
 }
 
+/// Functions where NVIDIA's runtime of this version has them, all of which answer 35; `displaced` is one that lies 16 bytes further on.
+fn layout(version: u32, displaced: Option<&str>) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../registry/runtime/layouts.txt");
+    let text = std::fs::read_to_string(path).expect("the layouts are there");
+    let version = format!("version {version}\n");
+    let functions = text.split_once(&version).expect("the version is known").1.split("\n\n").next();
+    let mut assembly = ".text\n.p2align 4\nfirst:\n".to_owned();
+    for line in functions.unwrap_or_default().lines() {
+        let [at, size, name] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let further = if displaced == Some(name) { 16 } else { 0 };
+        // One has three bytes.
+        let body = if size.len() > 1 || size > "3" { "push $35\npop %rax" } else { "xor %eax, %eax" };
+        let _ = write!(
+            assembly,
+            ".org first + 0x{at} + {further}, 0x90\n.globl {name}\n.hidden {name}\n.type {name}, @function\n{name}:\n.cfi_startproc\n\
+             {body}\nret\n.org {name} + 0x{size} - {further}, 0x90\n.cfi_endproc\n.size {name}, . - {name}\n"
+        );
+    }
+    assembly + ".section .note.GNU-stack, \"\", @progbits\n"
+}
+
+#[test]
+fn stripped_programs_are_led_by_where_their_functions_begin() {
+    let scene = Scene::new("stripped_programs_are_led_by_where_their_functions_begin");
+    for (version, named, major) in [(12090, "12.9", 12), (13000, "13.0", 13), (13040, "13.4", 13)] {
+        for (name, arguments) in [("pie", &["-pie", "-fPIE", "-s"][..]), ("fixed", &["-no-pie", "-fno-pie", "-s"])] {
+            std::fs::write(scene.path("layout.s"), layout(version, None)).expect("the folder takes files");
+            scene.compile(&["laid_out.c"], name, &[&["layout.s"], arguments].concat());
+            assert_eq!(succeeds(&mut scene.plain(name)).0, "35 35 no driver\n", "{name}, without the auditing library");
+            let (printed, explained) = succeeds(&mut scene.audited(name));
+            let ours = format!("ours {major} cudaGetDeviceCount\nours {major} cudaFree\n0 0 no driver\n");
+            assert_eq!(printed, ours, "{name} {version}\n{explained}");
+            assert!(explained.contains(&format!(" functions of the CUDA {named} runtime")), "{explained}");
+        }
+    }
+    // One of them elsewhere, and it is none of NVIDIA's.
+    std::fs::write(scene.path("layout.s"), layout(13000, Some("cudaMemcpy3D"))).expect("the folder takes files");
+    scene.compile(&["laid_out.c"], "other", &["layout.s", "-s"]);
+    let (printed, explained) = succeeds(&mut scene.audited("other"));
+    assert_eq!(printed, "35 35 no driver\n", "{explained}");
+    assert!(explained.contains("none of those whose layout is known"), "{explained}");
+    // The table for unwinders is no table.
+    let whole = std::fs::read(scene.path("pie")).expect("the program can be read");
+    type Damage = fn(&mut Image, usize);
+    let damages: [(&str, Damage); 4] = [
+        ("behind the end", |image, header| image.put(header + 0x20, 8, 1 << 40)),
+        ("of another place", |image, header| image.put(header + 0x10, 8, u64::MAX - 7)),
+        ("cut off", |image, header| image.put(header + 0x20, 8, 1)),
+        ("of noise", |image, header| {
+            let (start, size) = (image.number(header + 8, 8), image.number(header + 0x20, 8));
+            image.0[start + 1..start + size].fill(0xe7);
+        }),
+    ];
+    for (what, damage) in damages {
+        let mut image = Image(whole.clone());
+        let header = image.segment(0x6474_e550);
+        damage(&mut image, header);
+        std::fs::write(scene.path("damaged"), &image.0).expect("the folder takes files");
+        std::fs::set_permissions(scene.path("damaged"), Permissions::from_mode(0o755)).expect("it is ours");
+        let (printed, explained) = succeeds(&mut scene.audited("damaged"));
+        assert_eq!(printed, "35 35 no driver\n", "{what}\n{explained}");
+        assert!(explained.contains("left alone: ") && !explained.contains("panicked"), "{what}\n{explained}");
+    }
+}
+
 /// Bytes of an ELF file, as numbers at places.
 struct Image(Vec<u8>);
 
@@ -128,6 +194,13 @@ impl Image {
 
     fn put(&mut self, at: usize, size: usize, number: u64) {
         self.0[at..at + size].copy_from_slice(&number.to_le_bytes()[..size]);
+    }
+
+    /// Where the header of the segment of this type is (`e_phoff`, `e_phnum`, `p_type`).
+    fn segment(&self, kind: usize) -> usize {
+        let (start, count) = (self.number(0x20, 8), self.number(0x38, 2));
+        let mut headers = (0..count).map(|index| start + index * 56);
+        headers.find(|header| self.number(*header, 4) == kind).expect("there is such a segment")
     }
 
     /// Where the header of the first section of this type is (`e_shoff`, `e_shnum`, `sh_type`).
