@@ -34,6 +34,7 @@ pub(crate) struct Context {
     pub(crate) nontemporal: u64,
     pub(crate) row: Row,
     pub(crate) apart: Enter,
+    pub(crate) answer: u64,
     pub(crate) kernel: *const CompiledKernel,
     pub(crate) grid: *const Grid,
     pub(crate) worker: *const Worker,
@@ -70,6 +71,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, count) == context::ROW_COUNT as usize);
     assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, sums) == context::ROW as usize);
     assert!(std::mem::offset_of!(Context, apart) == context::APART as usize);
+    assert!(std::mem::offset_of!(Context, answer) == context::ANSWER as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 

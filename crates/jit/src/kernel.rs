@@ -202,6 +202,7 @@ impl CompiledKernel {
             nontemporal: state.nontemporal,
             row: state.sums.row(),
             apart: self.apart.as_ref().map_or(enter, Apart::entry),
+            answer: 0,
             kernel: self,
             grid,
             worker,

@@ -6,7 +6,7 @@
 //! nothing where it is not made, and some forty stores and loads where it is.
 //!
 //! Such functions take words of 64 bits and pointers alone: of an argument that is a part of a register LLVM 19 has the callee use all of it, and the caller count
-//! on the rest.
+//! on the rest. And they give nothing back, but leave it in the context: where LLVM selects instructions in its fast way, the register of the answer is kept, too.
 
 use super::context;
 use super::function::{Val, Writer};
@@ -96,9 +96,11 @@ impl Asked {
             plan.declare("declare void @llvm.x86.avx.vzeroupper()".to_owned());
         }
         plan.declare(format!(
-            "define internal i32 @{name}(ptr %context{parameters}) #5 {{\n  %at = getelementptr i8, ptr %context, i64 {field}\n  \
+            "define internal void @{name}(ptr %context{parameters}) #5 {{\n  %at = getelementptr i8, ptr %context, i64 {field}\n  \
              %function = load ptr, ptr %at, !invariant.load !0\n{before}  \
-             %answer = call i32 %function(ptr %context{arguments})\n  ret i32 %answer\n}}"
+             %answer = call i32 %function(ptr %context{arguments})\n  \
+             %to = getelementptr i8, ptr %context, i64 {}\n  store i32 %answer, ptr %to\n  ret void\n}}",
+            context::ANSWER
         ));
     }
 }
@@ -119,7 +121,10 @@ impl Writer<'_> {
         asked.declare(self.plan);
         let arguments: Vec<String> = arguments.iter().map(|argument| self.whole_register(argument)).collect();
         let word = Ty::int(32, 0);
-        let answer = self.set(word, format!("call i32 @{}(ptr %context{})", asked.name(), arguments.concat()));
+        self.line(format!("call void @{}(ptr %context{})", asked.name(), arguments.concat()));
+        let place = format!("%answer{}", self.fresh());
+        self.line(format!("{place} = getelementptr i8, ptr %context, i64 {}", context::ANSWER));
+        let answer = self.set(word, format!("load i32, ptr {place}"));
         let zero = self.constant(word, 0);
         self.compare("ne", &answer, &zero)
     }

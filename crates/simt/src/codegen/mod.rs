@@ -116,8 +116,10 @@ pub mod context {
     pub const ROW: u32 = 168;
     /// The function that gangs go on with by themselves where their team is left: `i32 apart(context, first gang, place)`, as [`Compiled::apart`](super::Compiled).
     pub const APART: u32 = 176;
+    /// What the executor has answered: 0 is no.
+    pub const ANSWER: u32 = 184;
     /// Bytes.
-    pub const SIZE: u32 = 184;
+    pub const SIZE: u32 = 192;
 }
 
 /// Sums that a worker keeps back until it turns from the grid: in a row like the memory itself where that is small, and in a table by address.
