@@ -50,11 +50,26 @@ fn a_runtime_that_is_linked_in_is_named_or_led() {
 }
 
 #[test]
-fn a_stripped_program_is_told_how_to_link() {
+fn a_stripped_program_is_led_by_where_its_functions_begin() {
     for toolkit in toolkits() {
         let version = toolkit.version();
         let object = toolkit.object(PTX, "vector_add.cu", &[]);
-        let program = toolkit.link(PTX, &[object], "stripped", &["-Xlinker", "-s"]);
+        let whole = toolkit.link(PTX, std::slice::from_ref(&object), "whole", &[]);
+        let stripped = toolkit.link(PTX, &[object], "stripped", &["-Xlinker", "-s"]);
+        let (expected, ..) = run(warploom().args(["run", "--"]).arg(&whole));
+        let (printed, errors, _) = run(warploom().args(["run", "--explain", "--"]).arg(&stripped));
+        assert_eq!(printed, expected, "{version}: {errors}");
+        let led = format!(" functions of the CUDA {version} runtime that is linked into it lead to ");
+        assert!(errors.contains(&led), "{version}: {errors}");
+    }
+}
+
+#[test]
+fn a_program_without_any_table_of_functions_is_told_how_to_link() {
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        let object = toolkit.object(PTX, "vector_add.cu", &[]);
+        let program = toolkit.link(PTX, &[object], "bare", &["-Xlinker", "-s", "-Xlinker", "--no-eh-frame-hdr"]);
         let (_, errors, _) = run(warploom().args(["run", "--explain", "--"]).arg(&program));
         assert!(errors.contains("left alone: it has kernels and no symbol table"), "{version}: {errors}");
         assert!(errors.contains("`warploom run` could not lead it to warploom's"), "{version}: {errors}");
