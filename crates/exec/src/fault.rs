@@ -184,6 +184,8 @@ pub enum FaultKind {
         /// Load, store or atomic.
         kind: AccessKind,
     },
+    /// `multimem` (PTX ISA 9.7.9.13): there is no memory of a multicast object.
+    NoMulticast,
     /// `trap` (PTX ISA 9.7.19.4) or `brkpt` without a debugger.
     Trap,
     /// `__assertfail`: the text is the whole message, as printed.
@@ -304,6 +306,7 @@ impl Fault {
             | FaultKind::OutsideSpace { .. }
             | FaultKind::OutsideSurface { .. }
             | FaultKind::UnmappedArray { .. }
+            | FaultKind::NoMulticast
             | FaultKind::NoObject { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
             FaultKind::NoSuchCta { cluster_size: 1, .. } | FaultKind::IllegalInstruction(_) => {
                 "CUDA_ERROR_ILLEGAL_INSTRUCTION"
@@ -367,6 +370,9 @@ impl fmt::Display for FaultKind {
             FaultKind::UnmappedArray { kind } => {
                 write!(f, "illegal address: {kind} in an array into which no memory is mapped (cuMemMapArrayAsync)")
             }
+            FaultKind::NoMulticast => f.write_str(
+                "illegal address: there is no memory of a multicast object (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0)",
+            ),
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),
             FaultKind::StackOverflow { limit } => {

@@ -8,12 +8,7 @@ use warploom_ptx::isa::{Form, Mnemonic, Opcode, all_forms};
 use warploom_ptx::syntax::{Module, ast, parse};
 
 /// Instructions that executors lack, each as it would be written, with its PTX version and target.
-const LACKING: &[(&str, &str, &str)] = &[
-    ("multimem.ld_reduce.relaxed.sys.global.add.u32 %r0, [%d0];", "8.3", "sm_90"),
-    ("multimem.st.relaxed.sys.global.u32 [%d0], %r0;", "8.3", "sm_90"),
-    ("multimem.red.relaxed.sys.global.add.u32 [%d0], %r0;", "8.3", "sm_90"),
-    ("tcgen05.wait::ld.sync.aligned;", "8.6", "sm_100a"),
-];
+const LACKING: &[(&str, &str, &str)] = &[("tcgen05.wait::ld.sync.aligned;", "8.6", "sm_100a")];
 
 /// Forms without a filetest, by how their lines in the tables begin, and why.
 const WITHOUT: &[(&str, &str)] = &[
@@ -29,7 +24,6 @@ const WITHOUT: &[(&str, &str)] = &[
     ("cp.async.bulk.tensor.", MAPS),
     ("cp.async.bulk.prefetch.tensor.", MAPS),
     ("cp.reduce.async.bulk.tensor.", MAPS),
-    ("multimem.", LACK),
     ("tensormap.", MAPS),
     ("tcgen05.", LACK),
 ];

@@ -253,11 +253,11 @@ fn kernels_allocate() {
 #[test]
 fn an_instruction_that_is_missing_fails_the_load_with_its_line() {
     let device = Device::default();
-    let body = "mov.u32 %r1, 0;\nmultimem.st.relaxed.sys.global.u32 [%d1], %r1;";
+    let body = "mov.u32 %r1, 0;\ntxq.array_size.b32 %r1, [%d1];";
     let ptx = format!(".version 8.3\n.target sm_90a\n.address_size 64\n{}", entry(body));
     let error = device.kernel(&ptx).err().expect("an error").to_string();
-    let line = ptx.lines().position(|line| line.contains("multimem")).unwrap() + 1;
-    assert!(error.contains("multimem") && error.contains(&format!("line {line}")), "{error}");
+    let line = ptx.lines().position(|line| line.contains("txq")).unwrap() + 1;
+    assert!(error.contains("txq") && error.contains(&format!("line {line}")), "{error}");
 }
 
 #[test]

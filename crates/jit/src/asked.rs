@@ -129,6 +129,7 @@ pub(crate) unsafe extern "C" fn stop(
     let lane = lanes.trailing_zeros();
     let kind = match kernel.stops[number as usize].kind {
         StopKind::Trap => FaultKind::Trap,
+        StopKind::NoMulticast => FaultKind::NoMulticast,
         // SAFETY: there is one for each lane.
         StopKind::NoFunction => FaultKind::InvalidPc { address: unsafe { *addresses.add(lane as usize) } },
     };

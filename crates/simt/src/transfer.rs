@@ -239,7 +239,7 @@ impl Transfer<'_> {
             }
             Op::Match { .. } | Op::Elect { .. } => Some(Shape::Varying(Reason::Exchange { inst })),
             Op::Barrier(BarrierOp::Reduce { .. }) => Some(Shape::Uniform(Extent::Cta)),
-            Op::Texture(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) | Op::Unexecuted(_) => {
+            Op::Texture(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) | Op::Unexecuted(_) | Op::Multicast(_) => {
                 Some(Shape::Varying(Reason::Opaque { inst }))
             }
             // Each thread has a stack of its own, and all of them may stand at different heights.

@@ -22,7 +22,7 @@ const WHY: &[(&str, &str)] = &[
     ),
     (
         "multimem.",
-        "it works on addresses of multicast objects, of which there are none: `CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED` is 0",
+        "it loads, and faults where a thread comes to it: there are no multicast objects, `CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED` is 0",
     ),
     (".im2col::w", "`cuTensorMapEncodeIm2colWide`, which makes the tensor maps, is refused"),
     (
@@ -66,7 +66,7 @@ pub(super) fn generate(outputs: &mut Vec<Output>) -> Result<()> {
         "# Which instructions run, and how they are compiled
 
 Each form of the instruction tables (`crates/ptx/src/isa`, in their notation), section by section of the PTX manual, with the PTX version and target that brought it.
-{run} of {forms} run in the interpreter. The others load; the launch of a kernel that reaches one is refused with its name and line, for the reason given.
+{run} of {forms} run in the interpreter. The others load; the launch of a kernel that reaches one is refused with its name and line, for the reason given, but for `multimem`.
 Each word of each form was tried once; of forms whose operands the tables leave to the lowering, the examples of `isa/examples.rs`.
 
 *compiled* is what the vector compiler makes of a form, as `warploom_simt::codegen::how` decides by operation, type and modifiers. What else decides is not of the instruction: where threads part,
@@ -158,7 +158,7 @@ fn module(instruction: &str) -> Option<warploom_ptx::VerifiedModule> {
 /// Whether an instruction has no operation in the IR.
 fn lacks_operation(module: &Module) -> bool {
     let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
-    bodies.flat_map(|body| &body.insts).any(|inst| matches!(inst.op, Op::Unexecuted(_)))
+    bodies.flat_map(|body| &body.insts).any(|inst| matches!(inst.op, Op::Unexecuted(_) | Op::Multicast(_)))
 }
 
 /// How an instruction is compiled: as the operation of it that takes most; none if it is no operation.

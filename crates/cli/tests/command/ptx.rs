@@ -171,9 +171,9 @@ fn the_executed_form_shows_registers_blocks_and_lines() {
 
 #[test]
 fn a_kernel_that_cannot_launch_is_named_with_its_instruction() {
-    let text = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r; .reg .b64 %d;\n  multimem.st.relaxed.sys.global.u32 [%d], %r;\n  ret;\n}\n.visible .entry good() { ret; }\n";
+    let text = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r; .reg .b64 %d;\n  txq.array_size.b32 %r, [%d];\n  ret;\n}\n.visible .entry good() { ret; }\n";
     insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @r"
-    x.ptx:6: kernel k does not launch: `multimem.st.relaxed.sys.global.u32` is not supported
+    x.ptx:6: kernel k does not launch: `txq.array_size.b32` is not supported
     x.ptx: loads, 2 kernels
     exit 0
     ");
@@ -181,10 +181,10 @@ fn a_kernel_that_cannot_launch_is_named_with_its_instruction() {
 
 #[test]
 fn a_kernel_with_an_instruction_that_cannot_be_executed_is_named_as_well() {
-    let text = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r; .reg .b64 %d;\n  multimem.st.relaxed.sys.global.u32 [%d], %r;\n  ret;\n}\n.visible .entry l() {\n  .reg .b32 %r; .reg .b64 %d;\n  multimem.red.relaxed.sys.global.add.u32 [%d], %r;\n  ret;\n}\n";
+    let text = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r; .reg .b64 %d;\n  txq.array_size.b32 %r, [%d];\n  ret;\n}\n.visible .entry l() {\n  .reg .b32 %r; .reg .b64 %d;\n  suq.array_size.b32 %r, [%d];\n  ret;\n}\n";
     insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @r"
-    x.ptx:6: kernel k does not launch: `multimem.st.relaxed.sys.global.u32` is not supported
-    x.ptx:11: kernel l does not launch: `multimem.red.relaxed.sys.global.add.u32` is not supported
+    x.ptx:6: kernel k does not launch: `txq.array_size.b32` is not supported
+    x.ptx:11: kernel l does not launch: `suq.array_size.b32` is not supported
     x.ptx: loads, 2 kernels
     exit 0
     ");

@@ -60,6 +60,7 @@ impl Decoder<'_> {
                 self.emit(Op::control(call::call), 0, [0; 3], site);
             }
             Ir::Brkpt => self.emit(Op::control(control::trap), 0, [0; 3], 0),
+            Ir::Multicast(_) => self.emit(Op::control(control::no_multicast), 0, [0; 3], 0),
             Ir::Nanosleep { duration } => {
                 let a = self.word(*duration);
                 self.emit(Op::control(control::nanosleep), 0, [a, 0, 0], 0);

@@ -62,7 +62,7 @@ impl<'i> Family<'i> {
             | Op::Alloca { .. } => Family::Moves,
             Op::Cvt { .. } | Op::CvtPack { .. } | Op::CvtRandom { .. } | Op::CvtScaled { .. } => Family::Conversion,
             Op::Ld { .. } | Op::St { .. } | Op::CacheHint { .. } | Op::Atom { .. } => Family::Memory,
-            Op::Call { .. } | Op::Brkpt | Op::Nanosleep { .. } | Op::Hint(_) => Family::Control,
+            Op::Call { .. } | Op::Brkpt | Op::Nanosleep { .. } | Op::Hint(_) | Op::Multicast(_) => Family::Control,
             Op::Barrier(_)
             | Op::Fence(_)
             | Op::Shfl { .. }

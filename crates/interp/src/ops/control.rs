@@ -70,6 +70,12 @@ pub(crate) fn trap(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
     machine.fail(mask, FaultKind::Trap)
 }
 
+/// `multimem`: on hardware without multicast objects a reducing load is an illegal address too, stores and reductions of ordinary memory are done as if they
+/// were ordinary ones (recorded on an H200).
+pub(crate) fn no_multicast(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
+    machine.fail(mask, FaultKind::NoMulticast)
+}
+
 /// `nanosleep`: nanoseconds in row `a`. "The sleep duration is approximated, but guaranteed to be in the interval [0, 2*t]. The maximum
 /// sleep duration is 1 millisecond." (PTX ISA 9.7.19.3): lanes that name up to twice the shortest of their times sleep together.
 pub(crate) fn nanosleep(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {

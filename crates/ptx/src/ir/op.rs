@@ -287,6 +287,8 @@ text! {
 
         /// A valid instruction without an own variant. Reaching it at a launch is CUDA_ERROR_NOT_SUPPORTED; see [`super::Body::unsupported`].
         Unexecuted(Box<Unexecuted>),
+        /// `multimem` (PTX ISA 9.7.9.13): an access to memory of a multicast object. There are none, so that it faults at whatever address.
+        Multicast(Box<Unexecuted>),
     }
 }
 

@@ -351,13 +351,16 @@ impl<'a> BodyLowering<'_, 'a> {
             }
             opcode => {
                 let op = self.operation(opcode, &candidate.modifiers, &values, instruction.span)?;
-                let executed = !matches!(op, Op::Unexecuted(_));
+                let executed = !matches!(op, Op::Unexecuted(_) | Op::Multicast(_));
                 // What nobody has read, the operation does not say: rather nothing than something else.
                 let unread = candidate.modifiers.unread().filter(|word| !super::instruction::is_hint(opcode, word));
                 let unread = unread.collect::<Vec<_>>().join(".");
                 let unread = executed.then_some(unread).filter(|words| !words.is_empty());
                 let op = match unread {
-                    Some(_) => self.unexecuted(opcode, &candidate.modifiers.words().collect::<Vec<_>>(), &values),
+                    Some(_) => {
+                        let words = candidate.modifiers.words().collect::<Vec<_>>();
+                        Op::Unexecuted(Box::new(self.unexecuted(opcode, &words, &values)))
+                    }
                     None => op,
                 };
                 if matches!(op, Op::Unexecuted(_)) {

@@ -10,6 +10,7 @@ use super::function::{Val, Writer};
 use super::how::{How, how};
 use super::names::Ty;
 use super::span::Across;
+use super::stop::StopKind;
 use super::window;
 use crate::range::is_integer;
 use crate::shape::Shape;
@@ -31,7 +32,11 @@ impl Writer<'_> {
             Op::Fence(fence) => return self.fence(inst, fence),
             op if is_exchange(op) => return self.exchange(inst),
             Op::Brkpt => {
-                self.breakpoint(inst);
+                self.end(inst, StopKind::Trap);
+                return Ok(());
+            }
+            Op::Multicast(_) => {
+                self.end(inst, StopKind::NoMulticast);
                 return Ok(());
             }
             Op::Call { target, .. } => {

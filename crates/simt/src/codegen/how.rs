@@ -171,7 +171,7 @@ pub fn how(op: &Op) -> How {
         },
         Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => How::Step,
         Op::Video(_) => How::Step,
-        Op::Brkpt => How::Vector,
+        Op::Brkpt | Op::Multicast(_) => How::Vector,
         Op::Nanosleep { .. } | Op::Hint(_) => How::Nothing,
         Op::Unexecuted(_) => How::Declined,
     }

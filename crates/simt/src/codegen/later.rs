@@ -27,7 +27,7 @@ pub(super) fn kept_back(info: &KernelInfo<'_>, body: &Body, read: &[bool]) -> BT
     for (inst, number) in body.insts.iter().zip(0u32..) {
         let global = |space: Space| matches!(space, Space::Global | Space::Const | Space::Generic);
         let quiet = match &inst.op {
-            Op::Fence(_) | Op::Texture(_) | Op::Call { .. } | Op::Unexecuted(_) => false,
+            Op::Fence(_) | Op::Texture(_) | Op::Call { .. } | Op::Unexecuted(_) | Op::Multicast(_) => false,
             Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) => false,
             Op::Barrier(barrier) => matches!(barrier, BarrierOp::Sync { .. } | BarrierOp::Warp { .. }),
             // Accesses that are known to be in a variable have no entry in the table of sites.

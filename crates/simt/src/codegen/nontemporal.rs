@@ -45,7 +45,7 @@ pub(super) fn nontemporal(info: &KernelInfo<'_>, body: &Body) -> BTreeSet<u32> {
             Op::Ld { .. } | Op::St { .. } | Op::Barrier(_) | Op::Atom { .. } | Op::Fence(_) | Op::Texture(_) => {
                 return BTreeSet::new();
             }
-            Op::Call { .. } | Op::Unexecuted(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) => {
+            Op::Call { .. } | Op::Unexecuted(_) | Op::Multicast(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) => {
                 return BTreeSet::new();
             }
             _ => {}

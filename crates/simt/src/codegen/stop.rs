@@ -1,4 +1,4 @@
-//! What ends the grid: `trap`, `brkpt`, calls of what is no function.
+//! What ends the grid: `trap`, `brkpt`, `multimem`, calls of what is no function.
 
 use warploom_ptx::ir::{CallTarget, Inst, LocId, Op, Operand, Terminator};
 
@@ -13,6 +13,8 @@ pub enum StopKind {
     Trap,
     /// A call of an address that is no function's.
     NoFunction,
+    /// `multimem`: there are no multicast objects.
+    NoMulticast,
 }
 
 /// A place that ends the grid.
@@ -89,9 +91,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `brkpt`: no debugger is there.
-    pub(super) fn breakpoint(&mut self, inst: &Inst) {
-        self.stop(Stop { kind: StopKind::Trap, line: inst.line, loc: inst.loc }, None);
+    /// An instruction that whoever comes to it does not get beyond: `brkpt`, as no debugger is there, and `multimem`.
+    pub(super) fn end(&mut self, inst: &Inst, kind: StopKind) {
+        self.stop(Stop { kind, line: inst.line, loc: inst.loc }, None);
         let on = self.fresh();
         self.label(&format!("L{on}"));
     }

@@ -411,7 +411,7 @@ macro_rules! walk {
                     Op::Fence(FenceOp::Proxy(fence)) => {
                         (& $($m)? fence.tensormap).into_iter().for_each(|(addr, _)| self.address(addr));
                     }
-                    Op::Unexecuted(op) => {
+                    Op::Unexecuted(op) | Op::Multicast(op) => {
                         let op = & $($m)? **op;
                         for (ty, reg) in & $($m)? op.defs {
                             self.def(*ty, reg);

@@ -194,7 +194,9 @@ impl BodyLowering<'_, '_> {
         let op = self.known_operation(opcode, modifiers, values, span)?;
         Ok(op.unwrap_or_else(|| {
             let words: Vec<&str> = modifiers.words().collect();
-            self.unexecuted(opcode, &words, values)
+            let named = Box::new(self.unexecuted(opcode, &words, values));
+            // A library for several devices has it in functions that one without multicast objects never comes to.
+            if opcode == Opcode::Multimem { Op::Multicast(named) } else { Op::Unexecuted(named) }
         }))
     }
 

@@ -2,13 +2,13 @@
 
 use super::super::body::BodyLowering;
 use super::super::operand::{Value, Values};
-use crate::ir::{Op, Operand, Unexecuted};
+use crate::ir::{Operand, Unexecuted};
 use crate::isa::Opcode;
 use crate::syntax::ast::{self, OperandKind};
 
 impl BodyLowering<'_, '_> {
     /// The operands of an instruction, by what the form says about them and, where it leaves that open, by the instruction.
-    pub(in crate::lower) fn unexecuted(&mut self, opcode: Opcode, words: &[&str], values: &Values) -> Op {
+    pub(in crate::lower) fn unexecuted(&mut self, opcode: Opcode, words: &[&str], values: &Values) -> Unexecuted {
         let mut found = Unexecuted::default();
         for (index, value) in values.iter().enumerate() {
             match value {
@@ -39,7 +39,7 @@ impl BodyLowering<'_, '_> {
                 }
             }
         }
-        Op::Unexecuted(Box::new(found))
+        found
     }
 
     fn declared(&self, reg: crate::ir::Reg) -> crate::ir::ScalarType {

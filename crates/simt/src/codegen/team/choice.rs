@@ -29,7 +29,9 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
     let (info, body) = (plan.info, plan.body);
     let gangs = &info.gangs;
     let count = gangs.count();
-    let apart = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt);
+    let apart = |inst: &Inst| {
+        matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt | Op::Multicast(_))
+    };
     if !gangs.are_full() || count < 2 || body.insts.iter().any(apart) || !plan.has_full() {
         return (0, 0);
     }
