@@ -150,6 +150,10 @@ impl View<'_> {
             Reason::Call { inst } => format!("{}: calls are not looked into", by(inst)),
             Reason::Opaque { inst } => format!("{}: not looked into", by(inst)),
             Reason::Guard { inst } => format!("{} under a guard that differs", by(inst)),
+            Reason::OtherWay { branch, block } => {
+                let (line, block) = (self.branch(branch), self.block(block));
+                format!("lanes part at line {line}, and those in {block} read it while others write it")
+            }
             Reason::Join { branch, block } => {
                 format!("lanes part at line {} and meet at {}", self.branch(branch), self.block(block))
             }

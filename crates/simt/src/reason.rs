@@ -70,6 +70,13 @@ pub enum Reason {
         /// Where they meet.
         block: u32,
     },
+    /// Lanes on one way from a branch read what it was before, and those on another one write it.
+    OtherWay {
+        /// The branch: the block that it ends.
+        branch: u32,
+        /// Where the way of those begins that read it.
+        block: u32,
+    },
     /// Read behind a loop that lanes leave in different trips.
     LeftLoop {
         /// The branch: the block that it ends.

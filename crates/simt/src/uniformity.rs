@@ -335,6 +335,7 @@ impl Fixpoint<'_> {
                 }
             }
         }
+        self.note_other_ways(split, &mut note, branch);
         for &index in &split.loops {
             let blocks = self.body.loops[index as usize].blocks.clone();
             let exits = blocks.clone().flat_map(|block| successors(self.body, block));
@@ -359,6 +360,45 @@ impl Fixpoint<'_> {
 }
 
 impl Fixpoint<'_> {
+    /// Ways from a branch run one after the other: a value that holds for one of them what it was before must not be written for all on another one. Loops that
+    /// lanes leave are looked at as a whole.
+    fn note_other_ways(&mut self, split: &Split, note: &mut impl FnMut(&mut Self, ValueId, Reason), branch: u32) {
+        let leaves = |way: u32| {
+            let loops = split.loops.iter().map(|index| &self.body.loops[*index as usize].blocks);
+            loops.into_iter().any(|blocks| blocks.contains(&branch) && !blocks.contains(&way))
+        };
+        let mut ways = successors(self.body, branch);
+        ways.sort_unstable();
+        ways.dedup();
+        ways.retain(|way| split.partial.contains(way) && !leaves(*way));
+        let written: Vec<BTreeSet<u32>> = ways.iter().map(|way| self.reached(*way, &split.partial)).collect();
+        let values = self.values;
+        for (at, &block) in ways.iter().enumerate() {
+            let others = || written.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, blocks)| blocks);
+            for &id in values.live_in(block) {
+                let value = values.get(id);
+                let several = value.defs.len() + usize::from(value.undefined) > 1;
+                let is_in = |blocks: &BTreeSet<u32>| {
+                    value.defs.iter().any(|def| blocks.contains(&self.block_of[*def as usize]))
+                };
+                if several && others().any(is_in) {
+                    note(self, id, Reason::OtherWay { branch, block });
+                }
+            }
+        }
+    }
+
+    /// The blocks among some that a way comes to which begins with one of them.
+    fn reached(&self, block: u32, among: &BTreeSet<u32>) -> BTreeSet<u32> {
+        let (mut reached, mut pending) = (BTreeSet::new(), vec![block]);
+        while let Some(block) = pending.pop() {
+            if among.contains(&block) && reached.insert(block) {
+                pending.extend(successors(self.body, block));
+            }
+        }
+        reached
+    }
+
     /// Whether each trip of a loop gives a value the same, so that nobody has more of it who stays longer: it is computed of what is there before.
     fn is_constant_in(&self, id: ValueId, blocks: &Range<u32>) -> bool {
         /// Instructions that lead to it, at most.
