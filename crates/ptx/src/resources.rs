@@ -6,6 +6,7 @@ mod notes;
 pub use notes::{Shape, notes};
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::ir::{Builtin, Function, FunctionId, Liveness, Module, Space};
 
@@ -39,19 +40,39 @@ pub struct KernelResources {
     pub linked_runtime: bool,
 }
 
-impl KernelResources {
-    /// Counts them. `most_registers` is `CU_JIT_MAX_REGISTERS`, or the assembler's `-maxrregcount`.
-    pub fn of(module: &Module, kernel: FunctionId, most_registers: Option<u32>) -> KernelResources {
-        let reachable = module.reachable(kernel);
-        let bodies = || {
-            let functions = reachable.iter().filter_map(|id| module.functions.get(id.0 as usize));
-            functions
-                .filter(|function| function.builtin.is_none())
-                .filter_map(|function| Some((function, function.body.as_ref()?)))
+/// How many registers are alive at once in each function of a module, found when it is first asked for: kernels that call through tables all reach what stands in
+/// them, thousands of functions in a library.
+#[derive(Debug)]
+pub struct Pressures(Box<[OnceLock<u32>]>);
+
+impl Pressures {
+    /// Of the functions of this module.
+    pub fn new(module: &Module) -> Pressures {
+        Pressures(module.functions.iter().map(|_| OnceLock::new()).collect())
+    }
+
+    /// Of one that has a body; else 0.
+    fn of(&self, module: &Module, id: FunctionId) -> u32 {
+        let count = || {
+            let function = &module.functions[id.0 as usize];
+            let body = function.body.as_ref().filter(|_| function.builtin.is_none());
+            body.map_or(0, |body| Liveness::new(function, body).pressure(function, body).registers)
         };
+        self.0.get(id.0 as usize).map_or(0, |known| *known.get_or_init(count))
+    }
+}
+
+impl KernelResources {
+    /// Counts them. `pressures` are those of the module, `most_registers` is `CU_JIT_MAX_REGISTERS`, or the assembler's `-maxrregcount`.
+    pub fn of(
+        module: &Module,
+        kernel: FunctionId,
+        pressures: &Pressures,
+        most_registers: Option<u32>,
+    ) -> KernelResources {
+        let reachable = module.reachable(kernel);
         let builtins = || reachable.iter().filter_map(|id| module.functions.get(id.0 as usize)?.builtin);
-        let pressure =
-            bodies().map(|(function, body)| Liveness::new(function, body).pressure(function, body).registers);
+        let pressure = reachable.iter().map(|id| pressures.of(module, *id));
         let wanted = pressure.max().unwrap_or(0).saturating_add(OWN_REGISTERS);
         let cap = module.functions.get(kernel.0 as usize).and_then(most_of).into_iter().chain(most_registers).min();
         let constants = module.globals.iter().filter(|global| global.space == Space::Const);

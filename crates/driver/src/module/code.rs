@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module};
-use warploom_ptx::resources::KernelResources;
+use warploom_ptx::resources::{KernelResources, Pressures};
 
 use super::variables::is_placed;
 use crate::executor::{Executor, LoadError};
@@ -20,6 +20,7 @@ pub struct Code {
     module: Arc<VerifiedModule>,
     /// What each kernel needs, from the time on when somebody asks; by the id of the function.
     resources: Box<[OnceLock<KernelResources>]>,
+    pressures: Pressures,
     most_registers: Option<u32>,
     kernels: HashMap<String, FunctionId>,
     /// What the executor made of each function, by its id: the same for all contexts, as it holds no addresses.
@@ -33,13 +34,14 @@ impl Code {
     pub fn new(module: VerifiedModule, most_registers: Option<u32>) -> Arc<Code> {
         let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
         let resources = module.functions.iter().map(|_| OnceLock::new()).collect();
+        let pressures = Pressures::new(&module);
         let runnable = module.functions.iter().map(|_| OnceLock::new()).collect();
-        Arc::new(Code { module: Arc::new(module), resources, most_registers, kernels, runnable })
+        Arc::new(Code { module: Arc::new(module), resources, pressures, most_registers, kernels, runnable })
     }
 
     /// What a kernel needs of a device.
     pub(crate) fn resources(&self, kernel: FunctionId) -> KernelResources {
-        let count = || KernelResources::of(&self.module, kernel, self.most_registers);
+        let count = || KernelResources::of(&self.module, kernel, &self.pressures, self.most_registers);
         self.resources.get(kernel.0 as usize).map_or_else(count, |known| *known.get_or_init(count))
     }
 

@@ -2,7 +2,7 @@
 //! driver's log.
 use std::fmt::Write as _;
 
-use super::KernelResources;
+use super::{KernelResources, Pressures};
 use crate::ir::{BarrierOp, FunctionId, FunctionKind, Module, Op, Operand, Space};
 
 /// Who says it: the lines differ a little.
@@ -38,11 +38,13 @@ pub fn notes(
         Shape::Log => "ptxas         .     ",
         Shape::Assembler => "    ",
     };
+    let pressures = Pressures::new(module);
     for (id, function) in (0..).map(FunctionId).zip(&module.functions) {
         if function.kind != FunctionKind::Kernel || !wanted(&function.name) {
             continue;
         }
-        let KernelResources { registers, local, shared, .. } = KernelResources::of(module, id, most_registers);
+        let KernelResources { registers, local, shared, .. } =
+            KernelResources::of(module, id, &pressures, most_registers);
         let (name, barriers) = (&function.name, barriers(module, id));
         let _ = write!(
             text,
