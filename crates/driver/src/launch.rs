@@ -92,9 +92,13 @@ impl Driver {
             let reason = "only kernels of graphs can be changed by kernels";
             return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }
-        stream.stream.launch(self.prepare_launch(function, shape, parameters, stream.green.as_deref())?);
+        let prepared = self.prepare_launch(function, shape, parameters, stream.green.as_deref())?;
+        self.flush_output();
+        stream.stream.launch(prepared);
         if self.options().blocking_launches {
-            self.finish(&stream)?;
+            let finished = self.finish(&stream);
+            self.flush_output();
+            finished?;
         }
         Ok(None)
     }

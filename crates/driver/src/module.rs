@@ -97,6 +97,7 @@ impl Driver {
         code: &Arc<Code>,
         of_library: bool,
     ) -> DriverResult<Arc<Module>> {
+        self.flush_output();
         // Textures are objects with samplers of their own: as recorded, a module with a sampler by itself is not loaded.
         if let Some(sampler) = code.module().globals.iter().find(|global| global.ty == ScalarType::SamplerRef) {
             let reason = format!("there is nothing to bind the .samplerref {} to", sampler.name);
@@ -147,7 +148,9 @@ impl Driver {
     }
 
     pub(crate) fn unload(&self, module: &Module) -> DriverResult {
-        self.finish_all_of(&module.context)?;
+        let finished = self.finish_all_of(&module.context);
+        self.flush_output();
+        finished?;
         self.modules.remove(module.handle)?;
         for function in module.functions.lock().drain(..).filter(|function| !function.is_null()) {
             // A function's handle ends with its module only: it is there.

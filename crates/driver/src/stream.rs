@@ -364,9 +364,10 @@ impl Driver {
         let stream = self.stream(name)?;
         self.refuse_capture(&stream)?;
         self.refuse_unsafe_in_capture()?;
-        self.finish(&stream)?;
-        self.release_pools();
+        let finished = self.finish(&stream);
         self.flush_output();
+        finished?;
+        self.release_pools();
         Ok(())
     }
 

@@ -2,13 +2,15 @@
 
 use std::io::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the bytes of `vprintf` and of assertion messages go.
 pub trait DeviceOutput: Send + Sync {
     /// Takes bytes of one CTA, in the order in which it wrote them. Bytes of one call stay together.
     fn write(&self, bytes: &[u8]);
 
-    /// Passes on what is held back: called when a stream, an event or a context is synchronised.
+    /// Passes on what is held back: called when a stream, an event or a context is synchronised or ends, and by launches, blocking copies, and the loading and
+    /// unloading of modules (CUDA C++ programming guide, "Formatted Output"), so that nothing to do costs nothing.
     fn flush(&self);
 }
 
@@ -16,6 +18,8 @@ pub trait DeviceOutput: Send + Sync {
 /// not fit the limit is passed on early; nothing is lost.
 pub struct Buffered<S: Sink> {
     held: Mutex<Vec<u8>>,
+    /// Whether something is held back.
+    holds: AtomicBool,
     limit: usize,
     sink: S,
 }
@@ -29,7 +33,7 @@ pub trait Sink: Send + Sync {
 impl<S: Sink> Buffered<S> {
     /// Holds back up to `limit` bytes (`CU_LIMIT_PRINTF_FIFO_SIZE`).
     pub fn new(limit: usize, sink: S) -> Buffered<S> {
-        Buffered { held: Mutex::new(Vec::new()), limit, sink }
+        Buffered { held: Mutex::new(Vec::new()), holds: AtomicBool::new(false), limit, sink }
     }
 
     /// The end of the way.
@@ -46,14 +50,19 @@ impl<S: Sink> DeviceOutput for Buffered<S> {
             self.sink.put(&held);
             held.clear();
         }
+        self.holds.store(!held.is_empty(), Ordering::Release);
     }
 
     fn flush(&self) {
+        if !self.holds.load(Ordering::Acquire) {
+            return;
+        }
         let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !held.is_empty() {
             self.sink.put(&held);
             held.clear();
         }
+        self.holds.store(false, Ordering::Release);
     }
 }
 

@@ -51,6 +51,21 @@ fn waits_that_nobody_ends_end_with_their_context() {
 }
 
 #[test]
+fn what_kernels_print_comes_with_the_calls_that_the_guide_names() {
+    let program = program::build("behaviour/printed.c", "", &[]);
+    for mode in ["context", "stream", "event", "copy", "unload", "launch", "load"] {
+        let printed = program.run(|command| _ = command.arg(mode));
+        assert_eq!(printed, "before\nkernel\nbehind\n", "{mode}");
+    }
+    // As recorded on an H200.
+    for mode in ["fault_context", "fault_stream", "fault_event", "fault_copy"] {
+        let (printed, errors) = program.run_and_report(|command| _ = command.arg(mode));
+        assert_eq!(printed, "before\nkernel\nbehind\n", "{mode}\n{errors}");
+        assert!(errors.contains("error: trap"), "{mode}\n{errors}");
+    }
+}
+
+#[test]
 fn the_device_runtime_is_built_in() {
     assert_eq!(run("device_runtime.c", |_| {}), "done\n");
 }
