@@ -159,11 +159,18 @@ impl Driver {
         let variable_names = Arc::new(VariableNames::default());
         let names = Arc::clone(&variable_names);
         let note: Note = Arc::new(move |fault| names.note(fault));
+        let output: Arc<dyn DeviceOutput> = Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout));
         let devices = (0..)
             .zip(&options.devices)
             .zip(&pools)
             .map(|((ordinal, &number), pool)| {
-                let state = DeviceState::new(pool, Some(activity.device(ordinal)), Some(ordinal), Arc::clone(&note));
+                let state = DeviceState::new(
+                    pool,
+                    Some(activity.device(ordinal)),
+                    Some(ordinal),
+                    Arc::clone(&note),
+                    Arc::clone(&output),
+                );
                 let (threads, capacity) = (pool.threads(), memory.capacity());
                 Ok(Device::new(ordinal, number, &options.machine, threads, capacity, state, contexts.reserve()?))
             })
@@ -173,8 +180,8 @@ impl Driver {
             options,
             executor,
             memory: Arc::new(memory),
-            own: DeviceState::new(&pools[0], None, None, note),
-            output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
+            own: DeviceState::new(&pools[0], None, None, note, Arc::clone(&output)),
+            output,
             devices,
             contexts,
             green_contexts: HandleTable::new(Kind::GreenContext),

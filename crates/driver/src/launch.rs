@@ -96,9 +96,8 @@ impl Driver {
         self.flush_output();
         stream.stream.launch(prepared);
         if self.options().blocking_launches {
-            let finished = self.finish(&stream);
+            self.finish(&stream)?;
             self.flush_output();
-            finished?;
         }
         Ok(None)
     }

@@ -148,9 +148,8 @@ impl Driver {
     }
 
     pub(crate) fn unload(&self, module: &Module) -> DriverResult {
-        let finished = self.finish_all_of(&module.context);
+        self.finish_all_of(&module.context)?;
         self.flush_output();
-        finished?;
         self.modules.remove(module.handle)?;
         for function in module.functions.lock().drain(..).filter(|function| !function.is_null()) {
             // A function's handle ends with its module only: it is there.

@@ -364,10 +364,9 @@ impl Driver {
         let stream = self.stream(name)?;
         self.refuse_capture(&stream)?;
         self.refuse_unsafe_in_capture()?;
-        let finished = self.finish(&stream);
-        self.flush_output();
-        finished?;
+        self.finish(&stream)?;
         self.release_pools();
+        self.flush_output();
         Ok(())
     }
 

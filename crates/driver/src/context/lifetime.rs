@@ -102,10 +102,9 @@ impl Driver {
     pub fn synchronize(&self, place: &ContextRef) -> DriverResult {
         self.refuse_captures_in(place)?;
         place.each_streams(Streams::synchronize);
-        // What a kernel has printed before it faulted, too, as recorded on an H200.
-        self.flush_output();
         place.context.check()?;
         self.release_pools();
+        self.flush_output();
         Ok(())
     }
 

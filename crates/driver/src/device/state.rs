@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warploom_exec::fault::Fault;
 use warploom_exec::interprocess::activity::DeviceActivity;
+use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::Pool;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 
@@ -29,6 +30,7 @@ impl DeviceState {
         activity: Option<DeviceActivity>,
         ordinal: Option<u32>,
         note: Note,
+        output: Arc<dyn DeviceOutput>,
     ) -> DeviceState {
         let sticky = Arc::new(Sticky::default());
         let first_fault = Arc::clone(&sticky);
@@ -38,6 +40,8 @@ impl DeviceState {
             pool,
             ordinal,
             Box::new(move |fault| {
+                // What was printed before is on the way to where the fault lies; as recorded on an H200, a fault loses nothing of it.
+                output.flush();
                 // In one piece and first: the program may end as soon as a call fails.
                 let mut report = format!("warploom: {fault}{}\n", note(fault));
                 if let Some(place) = files.write(&report) {

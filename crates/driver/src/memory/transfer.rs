@@ -301,25 +301,21 @@ impl Driver {
         let stream = self.stream(stream)?;
         self.refuse_capture(&stream)?;
         let Some(checked) = self.check_transfer(transfer, callers)? else { return Ok(()) };
-        let finished = self.finish_before(transfer, &stream);
+        if stream.is_legacy() {
+            for context in self.contexts_between(transfer) {
+                self.finish_all_of(&context)?;
+            }
+        }
+        if !stream.stream.is_idle() {
+            self.finish(&stream)?;
+        }
         self.flush_output();
-        finished?;
         self.run_now(checked, &stream);
         if self.is_observed() {
             // The caller waits for it, as the observer is to know.
             return self.finish(&stream);
         }
         stream.context.check()
-    }
-
-    /// Waits for what a blocking copy comes behind.
-    fn finish_before(&self, transfer: &Transfer, stream: &StreamRef) -> DriverResult {
-        if stream.is_legacy() {
-            for context in self.contexts_between(transfer) {
-                self.finish_all_of(&context)?;
-            }
-        }
-        if stream.stream.is_idle() { Ok(()) } else { self.finish(stream) }
     }
 
     /// Copies now, behind all that the stream holds, which has ended. For an observer the copy has a place in the stream.
