@@ -1,5 +1,6 @@
 //! Objects as the dynamic linker has them in memory (`struct link_map` of link.h).
 use std::ffi::{CStr, OsStr, c_char, c_long};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +96,20 @@ impl LinkMap {
     }
 }
 
+/// What is mapped in this process, as the kernel says: `/proc/self/maps`.
+pub(crate) fn read_mappings() -> Option<Vec<u8>> {
+    std::fs::read("/proc/self/maps").ok()
+}
+
+/// The addresses of each mapping, in ascending order, and its line.
+pub(crate) fn mappings(maps: &[u8]) -> impl Iterator<Item = (Range<usize>, &[u8])> {
+    maps.split(|byte| *byte == b'\n').filter_map(|line| {
+        let range = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?;
+        let (start, end) = range.split_once('-')?;
+        Some((usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?, line))
+    })
+}
+
 /// An object that the dynamic linker has mapped, and of which nothing runs yet.
 #[derive(Clone, Debug)]
 pub(crate) struct NewObject {
@@ -157,12 +172,8 @@ impl NewObject {
 
     /// The file that the dynamic section is mapped from, as the kernel says.
     fn mapped_path(&self) -> Option<PathBuf> {
-        let maps = std::fs::read("/proc/self/maps").ok()?;
-        maps.split(|byte| *byte == b'\n').find_map(|line| {
+        mappings(&read_mappings()?).find_map(|(range, line)| {
             let path = &line[line.iter().position(|byte| *byte == b'/')?..];
-            let range = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?;
-            let (start, end) = range.split_once('-')?;
-            let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
             range.contains(&self.dynamic).then(|| PathBuf::from(OsStr::from_bytes(path)))
         })
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::loaded::{mappings, read_mappings};
 use crate::resolve;
 
 /// The size of a page on x86-64.
@@ -112,8 +113,10 @@ fn map_near(code: std::ops::Range<usize>, above_too: bool, size: usize) -> io::R
     let gaps = std::iter::once(0).chain((16..31).map(|bits| 1_usize << bits));
     let below = gaps.clone().filter_map(|gap| start.checked_sub(gap + size));
     let above = gaps.filter(|_| above_too).filter_map(|gap| end.checked_add(gap));
+    // Among large libraries that stand close together all of these may be taken.
+    let free = std::iter::once_with(|| free_places(start, above_too, size)).flatten();
     let mut last = io::Error::from_raw_os_error(libc::ENOMEM);
-    for place in below.chain(above) {
+    for place in below.chain(above).chain(free) {
         if place == 0 || end.abs_diff(place) > REACH || start.abs_diff(place + size) > REACH {
             continue;
         }
@@ -134,6 +137,21 @@ fn map_near(code: std::ops::Range<usize>, above_too: bool, size: usize) -> io::R
     Err(last)
 }
 
+/// Where nothing is mapped, the places next to something, from the nearest to `start` on: below it, and, if `above_too`, above.
+fn free_places(start: usize, above_too: bool, size: usize) -> Vec<usize> {
+    let maps = read_mappings().unwrap_or_default();
+    let (mut places, mut last) = (Vec::new(), 0);
+    for (range, _) in mappings(&maps) {
+        if range.start.saturating_sub(last) >= size {
+            places.push(if range.start <= start { range.start - size } else { last });
+        }
+        last = range.end;
+    }
+    places.retain(|place| above_too || *place < start);
+    places.sort_unstable_by_key(|place| place.abs_diff(start));
+    places
+}
+
 /// Changes what may be done with whole pages.
 ///
 /// # Safety
@@ -143,5 +161,39 @@ pub(crate) unsafe fn protect(start: usize, size: usize, protection: i32) -> io::
     match unsafe { libc::mprotect(std::ptr::with_exposed_provenance_mut(start), size, protection) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_place_that_is_free_is_found() {
+        // More than a jump reaches, all taken but for three pages.
+        const TAKEN: usize = 5 << 30;
+        const HOLE: usize = 3 * PAGE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: an anonymous mapping at a place that the kernel chooses.
+        let taken = unsafe { libc::mmap(std::ptr::null_mut(), TAKEN, libc::PROT_NONE, flags, -1, 0) };
+        assert_ne!(taken, libc::MAP_FAILED);
+        let start = taken.expose_provenance();
+        let code = start + TAKEN / 2..start + TAKEN / 2 + 10 * PAGE;
+        for hole in [code.start - 0x1234 * PAGE, code.end + 0x4321 * PAGE] {
+            // SAFETY: these pages are the test's own.
+            assert_eq!(unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(hole), HOLE) }, 0);
+            let found = map_near(code.clone(), true, 2 * PAGE).expect("there is room");
+            assert!((hole..=hole + PAGE).contains(&found), "{found:#x} for {hole:#x}");
+            assert_eq!(map_near(code.clone(), true, 2 * PAGE).map_err(|_| ()), Err(()), "there is no more room");
+            // SAFETY: what was mapped is the test's, and nobody else has mapped in the rest of the hole.
+            unsafe {
+                let flags = flags | libc::MAP_FIXED;
+                let again =
+                    libc::mmap(std::ptr::with_exposed_provenance_mut(hole), HOLE, libc::PROT_NONE, flags, -1, 0);
+                assert_ne!(again, libc::MAP_FAILED);
+            }
+        }
+        // SAFETY: all of it is the test's.
+        assert_eq!(unsafe { libc::munmap(taken, TAKEN) }, 0);
     }
 }
