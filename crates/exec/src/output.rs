@@ -10,7 +10,7 @@ pub trait DeviceOutput: Send + Sync {
     fn write(&self, bytes: &[u8]);
 
     /// Passes on what is held back: called when a stream, an event or a context is synchronised or ends, and by launches, blocking copies, and the loading and
-    /// unloading of modules (CUDA C++ programming guide, "Formatted Output"), so that nothing to do costs nothing.
+    /// unloading of modules (CUDA C++ programming guide, "Formatted Output"), so that nothing to do costs nothing. And when a kernel faults.
     fn flush(&self);
 }
 

@@ -363,6 +363,10 @@ impl Fixpoint<'_> {
     /// Ways from a branch run one after the other: a value that holds for one of them what it was before must not be written for all on another one. Loops that
     /// lanes leave are looked at as a whole.
     fn note_other_ways(&mut self, split: &Split, note: &mut impl FnMut(&mut Self, ValueId, Reason), branch: u32) {
+        // There every block is a join, which says as much.
+        if split.irreducible {
+            return;
+        }
         let leaves = |way: u32| {
             let loops = split.loops.iter().map(|index| &self.body.loops[*index as usize].blocks);
             loops.into_iter().any(|blocks| blocks.contains(&branch) && !blocks.contains(&way))
