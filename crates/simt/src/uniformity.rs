@@ -323,14 +323,9 @@ impl Fixpoint<'_> {
     /// Finds the values that differ because lanes (or gangs) part at the end of `branch`.
     fn apply(&mut self, split: &Split, mut note: impl FnMut(&mut Self, ValueId, Reason), branch: u32) {
         let values = self.values;
-        let within = |this: &Self, id: ValueId, has: &dyn Fn(u32) -> bool| {
-            values.get(id).defs.iter().any(|inst| has(this.block_of[*inst as usize]))
-        };
         for &block in &split.joins {
             for &id in values.live_in(block) {
-                let value = values.get(id);
-                let several = value.defs.len() + usize::from(value.undefined) > 1;
-                if several && within(self, id, &|at| split.partial.contains(&at)) {
+                if self.is_also_written_in(id, |at| split.partial.contains(&at)) {
                     note(self, id, Reason::Join { branch, block });
                 }
             }
@@ -341,7 +336,7 @@ impl Fixpoint<'_> {
             let exits = blocks.clone().flat_map(|block| successors(self.body, block));
             for exit in exits.filter(|to| !blocks.contains(to)) {
                 for &id in values.live_in(exit) {
-                    if !within(self, id, &|at| blocks.contains(&at)) {
+                    if !self.is_written_in(id, |at| blocks.contains(&at)) {
                         continue;
                     }
                     let reason = Reason::LeftLoop { branch };
@@ -378,18 +373,24 @@ impl Fixpoint<'_> {
         let written: Vec<BTreeSet<u32>> = ways.iter().map(|way| self.reached(*way, &split.partial)).collect();
         let values = self.values;
         for (at, &block) in ways.iter().enumerate() {
-            let others = || written.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, blocks)| blocks);
+            let by_others = |def: u32| (0..).zip(&written).any(|(other, blocks)| other != at && blocks.contains(&def));
             for &id in values.live_in(block) {
-                let value = values.get(id);
-                let several = value.defs.len() + usize::from(value.undefined) > 1;
-                let is_in = |blocks: &BTreeSet<u32>| {
-                    value.defs.iter().any(|def| blocks.contains(&self.block_of[*def as usize]))
-                };
-                if several && others().any(is_in) {
+                if self.is_also_written_in(id, by_others) {
                     note(self, id, Reason::OtherWay { branch, block });
                 }
             }
         }
+    }
+
+    /// Whether one of its writes stands in a block that `has` knows.
+    fn is_written_in(&self, id: ValueId, has: impl Fn(u32) -> bool) -> bool {
+        self.values.get(id).defs.iter().any(|def| has(self.block_of[*def as usize]))
+    }
+
+    /// The same of a value that is what another write has left, or nothing has, elsewhere.
+    fn is_also_written_in(&self, id: ValueId, has: impl Fn(u32) -> bool) -> bool {
+        let value = self.values.get(id);
+        value.defs.len() + usize::from(value.undefined) > 1 && self.is_written_in(id, has)
     }
 
     /// The blocks among some that a way comes to which begins with one of them.
