@@ -295,17 +295,16 @@ impl Grid {
         if !worker.attention.is_raised() {
             return true;
         }
-        match self.look(worker) {
-            Poll::Continue => true,
-            Poll::Cancel => false,
-            Poll::Yield => {
-                worker.attention.lower();
-                if let Some(run) = self.run.upgrade() {
-                    run.attend(Seen::Inside(cta));
-                }
-                !self.cancelled.load(Ordering::SeqCst)
+        if self.look(worker) == Poll::Continue {
+            return true;
+        }
+        if !self.cancelled.load(Ordering::SeqCst) {
+            worker.attention.lower();
+            if let Some(run) = self.run.upgrade() {
+                run.attend(Seen::Inside(cta));
             }
         }
+        !self.cancelled.load(Ordering::SeqCst)
     }
 
     /// Finds out why the word is raised. It stays so if the executor is to come back.

@@ -98,27 +98,7 @@ impl Overdue {
             return Some(Verdict::TooLong);
         }
         self.set_next(now);
-        let Seen { ended: old_ended, moves: old_moves, .. } = &mut *seen;
-        for (was, is) in [(old_ended, ended), (old_moves, moves)] {
-            if was.0 != is {
-                *was = (is, now);
-            }
-        }
-        if awaits {
-            seen.awaited = now;
-        }
-        let since = if awaits { seen.ended.1 } else { seen.ended.1.max(seen.awaited) };
-        let quiet = now - since;
-        if quiet < self.patience {
-            return None;
-        }
-        // Looks come late by up to their distance: half the time is enough to tell what waits from what runs.
-        let still = quiet.min(now - seen.moves.1);
-        let verdict = match () {
-            () if awaits => Verdict::Awaits(quiet),
-            () if still >= self.patience / 2 => Verdict::Stuck(still),
-            () => Verdict::Runs(quiet),
-        };
+        let verdict = seen.judge(now, self.patience, (ended, moves, awaits))?;
         let rank = |verdict| match verdict {
             Verdict::Awaits(_) => 1,
             Verdict::Runs(_) => 2,
@@ -130,6 +110,46 @@ impl Overdue {
         }
         seen.said = Some(verdict);
         Some(verdict)
+    }
+
+    /// The look before a grid ends that has run too long: what was never said of it. Nobody may have looked between its patience and its
+    /// limit, where the machine had no time for those who look.
+    pub(crate) fn last_look(&self, ended: u64, moves: u64, awaits: bool) -> Option<Verdict> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.said.is_some() {
+            return None;
+        }
+        seen.said = seen.judge(self.elapsed(), self.patience, (ended, moves, awaits));
+        seen.said
+    }
+}
+
+impl Seen {
+    /// Notes what there is to see now, and tells what to think of it: nothing if something has happened within `patience`.
+    fn judge(
+        &mut self,
+        now: Duration,
+        patience: Duration,
+        (ended, moves, awaits): (u64, u64, bool),
+    ) -> Option<Verdict> {
+        for (was, is) in [(&mut self.ended, ended), (&mut self.moves, moves)] {
+            if was.0 != is {
+                *was = (is, now);
+            }
+        }
+        if awaits {
+            self.awaited = now;
+        }
+        let since = if awaits { self.ended.1 } else { self.ended.1.max(self.awaited) };
+        let quiet = now - since;
+        // Looks come late by up to their distance: half the time is enough to tell what waits from what runs.
+        let still = quiet.min(now - self.moves.1);
+        match () {
+            () if quiet < patience => None,
+            () if awaits => Some(Verdict::Awaits(quiet)),
+            () if still >= patience / 2 => Some(Verdict::Stuck(still)),
+            () => Some(Verdict::Runs(quiet)),
+        }
     }
 }
 
@@ -175,5 +195,20 @@ mod tests {
         std::thread::sleep(Duration::from_millis(6));
         assert!(overdue.is_due(Instant::now()));
         assert!(matches!(overdue.look(2, 2, false), Some(Verdict::TooLong)));
+    }
+
+    #[test]
+    fn what_nobody_had_time_to_say_is_said_at_the_end() {
+        let patience = Duration::from_millis(5);
+        let [unseen, said, moved] =
+            [10, 1_000_000, 10].map(|limit| Overdue::new(patience, Some(Duration::from_millis(limit))));
+        assert!([&unseen, &said, &moved].into_iter().all(|overdue| overdue.look(0, 0, false).is_none()));
+        std::thread::sleep(2 * patience);
+        assert_eq!(unseen.look(0, 0, false), Some(Verdict::TooLong));
+        assert!(matches!(unseen.last_look(0, 0, false), Some(Verdict::Stuck(_))));
+        assert_eq!(unseen.last_look(0, 0, false), None, "said twice");
+        assert!(matches!(said.look(0, 0, false), Some(Verdict::Stuck(_))));
+        assert_eq!(said.last_look(0, 0, false), None, "said twice");
+        assert_eq!(moved.last_look(1, 0, false), None, "a CTA has ended");
     }
 }

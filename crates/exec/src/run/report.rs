@@ -57,9 +57,13 @@ impl Run {
 
     /// Ends the grid because it has run too long.
     pub(super) fn time_out(&self, seen: Seen<'_>) {
+        let (ended, moves, awaited) = self.seen();
+        if let Some(verdict) = self.grid.overdue.last_look(ended, moves, awaited.is_some()) {
+            self.say(verdict, awaited, seen);
+        }
         let after_ms = self.grid.overdue.elapsed().as_millis() as u64;
         let mut state = self.describe(seen);
-        if let Some(what) = self.grid.launch.kernel.awaits(&self.grid) {
+        if let Some(what) = awaited {
             let _ = write!(state, "\n  those that have not begun wait for {what}");
         }
         let kind = FaultKind::LaunchTimeout { after_ms, state };
@@ -75,28 +79,38 @@ impl Run {
             // What waits for others is never left in the middle.
             self.counts.moves.fetch_add(1, Ordering::Relaxed);
         }
-        let ended = self.counts.finished.load(Ordering::Relaxed);
-        let moves = self.counts.moves.load(Ordering::Relaxed);
-        let awaited = self.grid.launch.kernel.awaits(&self.grid);
-        let Some(verdict) = self.grid.overdue.look(ended, moves, awaited.is_some()) else { return };
-        let name = self.grid.launch.kernel.name();
-        let state = self.describe(seen);
+        let (ended, moves, awaited) = self.seen();
+        match self.grid.overdue.look(ended, moves, awaited.is_some()) {
+            None => {}
+            Some(Verdict::TooLong) => self.time_out(seen),
+            Some(verdict) => self.say(verdict, awaited, seen),
+        }
+    }
+
+    /// How many CTAs have ended, how often others got on, and what those wait for that have not begun.
+    fn seen(&self) -> (u64, u64, Option<&'static str>) {
+        let [ended, moves] = [&self.counts.finished, &self.counts.moves].map(|count| count.load(Ordering::Relaxed));
+        (ended, moves, self.grid.launch.kernel.awaits(&self.grid))
+    }
+
+    /// Tells people about a grid that does not end.
+    fn say(&self, verdict: Verdict, awaited: Option<&str>, seen: Seen<'_>) {
+        let (name, state) = (self.grid.launch.kernel.name(), self.describe(seen));
         let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
-        match verdict {
+        let text = match verdict {
             Verdict::Awaits(time) => {
                 let (time, what) = (seconds(time), awaited.unwrap_or_default());
-                (self.report)(&format!("kernel {name} waits for {what}: no CTA has ended for {time} s; {state}"));
+                format!("kernel {name} waits for {what}: no CTA has ended for {time} s; {state}")
             }
             Verdict::Stuck(time) => {
-                let time = seconds(time);
-                (self.report)(&format!("kernel {name} is stuck: all that is left has waited for {time} s; {state}"));
+                format!("kernel {name} is stuck: all that is left has waited for {} s; {state}", seconds(time))
             }
             Verdict::Runs(time) => {
-                let time = seconds(time);
-                (self.report)(&format!("kernel {name} is still running: no CTA has ended for {time} s; {state}"));
+                format!("kernel {name} is still running: no CTA has ended for {} s; {state}", seconds(time))
             }
-            Verdict::TooLong => self.time_out(seen),
-        }
+            Verdict::TooLong => return,
+        };
+        (self.report)(&text);
     }
 
     /// What the unfinished CTAs do, as far as they are known: for reports.
