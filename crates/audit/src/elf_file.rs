@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, Pointer};
+use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameHdr, EndianSlice, Pointer, UnwindSection as _};
 use object::LittleEndian;
 use object::elf::{
     DT_SONAME, Dyn64, ELFCLASS64, ELFDATA2LSB, ELFMAG, FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, ProgramHeader64,
@@ -263,27 +263,45 @@ impl ElfFile {
         Ok(name.map(|name| String::from_utf8_lossy(name).into_owned()))
     }
 
-    /// Where functions begin, in order: what unwinders look addresses up in, which is loaded and stays where symbols were stripped. Empty without it.
-    pub(crate) fn function_starts(&self) -> Result<Vec<u64>, Reason> {
+    /// Where functions begin and their bytes, in order: what unwinders look addresses up in, which is loaded and stays where symbols were stripped.
+    /// Empty without it.
+    pub(crate) fn function_ranges(&self) -> Result<Vec<(u64, u64)>, Reason> {
         let Some(segment) = self.segments.iter().find(|segment| segment.p_type.get(ENDIAN) == PT_GNU_EH_FRAME) else {
             return Ok(Vec::new());
         };
         let (offset, size) = (segment.p_offset.get(ENDIAN), segment.p_filesz.get(ENDIAN));
-        let bytes = bytes(&self.file, self.size, offset, size)?;
+        let table = bytes(&self.file, self.size, offset, size)?;
         let bases = BaseAddresses::default().set_eh_frame_hdr(segment.p_vaddr.get(ENDIAN));
         let damaged = |error: gimli::Error| format!("is damaged: its table of functions for unwinders: {error}");
-        let header = EhFrameHdr::from(EndianSlice::new(&bytes, gimli::LittleEndian));
+        let header = EhFrameHdr::from(EndianSlice::new(&table, gimli::LittleEndian));
         let header = header.parse(&bases, size_of::<u64>() as u8).map_err(damaged)?;
-        let mut starts = Vec::new();
-        if let Some(table) = header.table() {
-            let mut entries = table.iter(&bases);
-            while let Some((start, _)) = entries.next().map_err(damaged)? {
-                let (Pointer::Direct(start) | Pointer::Indirect(start)) = start;
-                starts.push(start);
+        let (Pointer::Direct(start) | Pointer::Indirect(start)) = header.eh_frame_ptr();
+        let frames = self.loaded_from(start)?;
+        let (frames, bases) = (EhFrame::new(&frames, gimli::LittleEndian), bases.set_eh_frame(start));
+        let (mut ranges, mut entries) = (Vec::new(), frames.entries(&bases));
+        while let Some(entry) = entries.next().map_err(damaged)? {
+            if let CieOrFde::Fde(entry) = entry {
+                let entry = entry.parse(|frames, bases, offset| frames.cie_from_offset(bases, offset));
+                let entry = entry.map_err(damaged)?;
+                ranges.push((entry.initial_address(), entry.len()));
             }
         }
-        starts.sort_unstable();
-        Ok(starts)
+        ranges.sort_unstable();
+        Ok(ranges)
+    }
+
+    /// What is loaded at `address`, up to the end of its section, or else of its segment.
+    fn loaded_from(&self, address: u64) -> Result<Vec<u8>, Reason> {
+        let mut segments = self.segments.iter().filter(|segment| segment.p_type.get(ENDIAN) == PT_LOAD);
+        let segment = segments.find(|segment| covers(segment, address, 0));
+        let segment = segment.ok_or_else(|| "is damaged: it points to what is not loaded".to_owned())?;
+        let before = address - segment.p_vaddr.get(ENDIAN);
+        let rest = segment.p_filesz.get(ENDIAN) - before;
+        let section = self.sections.iter().find(|section| {
+            u64::from(SHF_ALLOC) & section.sh_flags.get(ENDIAN) != 0 && section.sh_addr.get(ENDIAN) == address
+        });
+        let length = section.map_or(rest, |section| section.sh_size.get(ENDIAN).min(rest));
+        bytes(&self.file, self.size, segment.p_offset.get(ENDIAN).wrapping_add(before), length)
     }
 
     fn code_segments(&self) -> impl Iterator<Item = &ProgramHeader64<Endian>> {

@@ -119,22 +119,36 @@ fn what_cannot_be_led_is_left_alone_and_explained() {
     assert_eq!(silent, "");
 }
 
-/// Functions where NVIDIA's runtime of this version has them, all of which answer 35; `displaced` is one that lies 16 bytes further on.
-fn layout(version: u32, displaced: Option<&str>) -> String {
+/// What is different from the build whose layout is known.
+#[derive(Clone, Copy, PartialEq)]
+enum Build {
+    Known,
+    /// From the hundredth function on all lie further back, as behind one that has grown.
+    Between,
+    /// One lies 16 bytes further back.
+    Foreign(&'static str),
+}
+
+/// Functions where NVIDIA's runtime of this version has them, all of which answer 35.
+fn layout(version: u32, build: Build) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../registry/runtime/layouts.txt");
     let text = std::fs::read_to_string(path).expect("the layouts are there");
     let version = format!("version {version}\n");
     let functions = text.split_once(&version).expect("the version is known").1.split("\n\n").next();
     let mut assembly = ".text\n.p2align 4\nfirst:\n".to_owned();
-    for line in functions.unwrap_or_default().lines() {
+    for (number, line) in functions.unwrap_or_default().lines().enumerate() {
         let [at, size, name] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let further = if displaced == Some(name) { 16 } else { 0 };
+        let (further, shorter) = match build {
+            Build::Between if number >= 100 => (0x110, 0),
+            Build::Foreign(displaced) if displaced == name => (16, 16),
+            _ => (0, 0),
+        };
         // One has three bytes.
         let body = if size.len() > 1 || size > "3" { "push $35\npop %rax" } else { "xor %eax, %eax" };
         let _ = write!(
             assembly,
             ".org first + 0x{at} + {further}, 0x90\n.globl {name}\n.hidden {name}\n.type {name}, @function\n{name}:\n.cfi_startproc\n\
-             {body}\nret\n.org {name} + 0x{size} - {further}, 0x90\n.cfi_endproc\n.size {name}, . - {name}\n"
+             {body}\nret\n.org {name} + 0x{size} - {shorter}, 0x90\n.cfi_endproc\n.size {name}, . - {name}\n"
         );
     }
     assembly + ".section .note.GNU-stack, \"\", @progbits\n"
@@ -143,9 +157,15 @@ fn layout(version: u32, displaced: Option<&str>) -> String {
 #[test]
 fn stripped_programs_are_led_by_where_their_functions_begin() {
     let scene = Scene::new("stripped_programs_are_led_by_where_their_functions_begin");
-    for (version, named, major) in [(12090, "12.9", 12), (13000, "13.0", 13), (13040, "13.4", 13)] {
+    let builds = [
+        (12090, "12.9", 12, Build::Known),
+        (13000, "13.0", 13, Build::Known),
+        (13040, "13.4", 13, Build::Between),
+        (13040, "13.4", 13, Build::Known),
+    ];
+    for (version, named, major, build) in builds {
         for (name, arguments) in [("pie", &["-pie", "-fPIE", "-s"][..]), ("fixed", &["-no-pie", "-fno-pie", "-s"])] {
-            std::fs::write(scene.path("layout.s"), layout(version, None)).expect("the folder takes files");
+            std::fs::write(scene.path("layout.s"), layout(version, build)).expect("the folder takes files");
             scene.compile(&["laid_out.c"], name, &[&["layout.s"], arguments].concat());
             assert_eq!(succeeds(&mut scene.plain(name)).0, "35 35 no driver\n", "{name}, without the auditing library");
             let (printed, explained) = succeeds(&mut scene.audited(name));
@@ -155,7 +175,8 @@ fn stripped_programs_are_led_by_where_their_functions_begin() {
         }
     }
     // One of them elsewhere, and it is none of NVIDIA's.
-    std::fs::write(scene.path("layout.s"), layout(13000, Some("cudaMemcpy3D"))).expect("the folder takes files");
+    std::fs::write(scene.path("layout.s"), layout(13000, Build::Foreign("cudaMemcpy3D")))
+        .expect("the folder takes files");
     scene.compile(&["laid_out.c"], "other", &["layout.s", "-s"]);
     let (printed, explained) = succeeds(&mut scene.audited("other"));
     assert_eq!(printed, "35 35 no driver\n", "{explained}");
@@ -163,7 +184,13 @@ fn stripped_programs_are_led_by_where_their_functions_begin() {
     // The table for unwinders is no table.
     let whole = std::fs::read(scene.path("pie")).expect("the program can be read");
     type Damage = fn(&mut Image, usize);
-    let damages: [(&str, Damage); 4] = [
+    let damages: [(&str, Damage); 5] = [
+        ("of functions of noise", |image, header| {
+            // Where they are is told from there (`eh_frame_ptr`, a 32-bit distance).
+            let start = image.number(header + 8, 8) + 4;
+            let frames = start + image.number(start, 4);
+            image.0[frames + 4..frames + 0x400].fill(0xe7);
+        }),
         ("behind the end", |image, header| image.put(header + 0x20, 8, 1 << 40)),
         ("of another place", |image, header| image.put(header + 0x10, 8, u64::MAX - 7)),
         ("cut off", |image, header| image.put(header + 0x20, 8, 1)),
