@@ -18,6 +18,12 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) && bytes.windows(MEMBER.len()).take(MAX_NAMES).any(|window| window == MEMBER)
 }
 
+/// Whether a text is the PTX that the library has for the newest devices, which programs hold whose relocatable device code nvcc has linked. Its
+/// functions are built in, and what it calls itself only NVIDIA's driver has.
+pub fn is_library(text: &str) -> bool {
+    text.contains("__CNPRT_VERSION_NUMBER__")
+}
+
 /// How far into an archive its first members' names are looked for: behind a table of symbols.
 const MAX_NAMES: usize = 1 << 16;
 

@@ -160,6 +160,9 @@ impl Driver {
     }
 
     fn add_text(&self, options: &JitOptions, state: &mut LinkState, name: String, text: String) -> DriverResult {
+        if device_runtime::is_library(&text) {
+            return Ok(());
+        }
         let input = match with_room(|| warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))) {
             Ok(input) => input,
             Err(failure) if failure.class == FailureClass::InvalidImage => {

@@ -9,6 +9,13 @@ static const char ARCHIVE[] =
     "/               0           0     0     0       4         `\n\0\0\0\0"
     "cuda_device_runtime.o/ 0    0     644   0       `\n";
 
+/* What it has as PTX for the newest devices: all its functions, on those of a driver. */
+static const char LIBRARY[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n.extern .func (.param .b32 r) cnpSetLastError(.param .b32 e);\n"
+    ".visible .global .align 4 .u32 __CNPRT_VERSION_NUMBER__ = 6000;\n"
+    ".visible .func (.param .b32 r) cudaGetLastError()\n{\n .reg .b32 e;\n"
+    " { .param .b32 a; .param .b32 b; st.param.b32 [a], 0; call (b), cnpSetLastError, (a); ld.param.b32 e, [b]; }\n st.param.b32 [r], e; ret;\n}\n";
+
 static const char WANTS_SIZE[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
     ".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 s);\n"
@@ -90,6 +97,7 @@ static CUresult linked(const char *text, CUlinkState *link, void **image, char *
     CHECK(cuLinkCreate(2, options, values, link));
     CHECK(cuLinkAddData(*link, CU_JIT_INPUT_PTX, (void *)text, strlen(text) + 1, "text", 0, NULL, NULL));
     CHECK(cuLinkAddData(*link, CU_JIT_INPUT_LIBRARY, (void *)ARCHIVE, sizeof ARCHIVE - 1, "libcudadevrt.a", 0, NULL, NULL));
+    CHECK(cuLinkAddData(*link, CU_JIT_INPUT_PTX, (void *)LIBRARY, sizeof LIBRARY, "libcudadevrt.a's PTX", 0, NULL, NULL));
     return cuLinkComplete(*link, image, &length);
 }
 
