@@ -10,8 +10,9 @@ const REGISTRATION: &[u8] = b"__cudaRegisterFatBinary";
 const OURS: &[u8] = b"warploom_runtime";
 /// The section in which it does, which stays where symbols were stripped.
 const SECTION_OF_OURS: &[u8] = b".warploom_runtime";
-/// The section in which nvcc leaves the addresses of fat binaries.
-const FAT_BINARIES: &[u8] = b".nvFatBinSegment";
+/// The section in which nvcc leaves the addresses of fat binaries, and the one with what they hold, which a library without kernels can have
+/// by itself.
+const FAT_BINARIES: [&[u8]; 2] = [b".nvFatBinSegment", b".nv_fatbin"];
 /// In version 12 there are two layouts of `cudaDeviceProp`, the newer under this name; 13 has one again.
 const ONLY_IN_12: &[u8] = b"cudaGetDeviceProperties_v2";
 
@@ -68,7 +69,8 @@ pub(crate) fn find(file: &ElfFile) -> Result<Embedded, Reason> {
         return Ok(Embedded::Ours);
     }
     let Some(symbols) = file.symbols()? else {
-        if !file.has_loaded_section(FAT_BINARIES) || file.imports(REGISTRATION)? {
+        let has_device_code = FAT_BINARIES.iter().any(|section| file.has_loaded_section(section));
+        if !has_device_code || file.imports(REGISTRATION)? {
             return Ok(Embedded::Nothing);
         }
         let found = layouts::find(file)?;
