@@ -3,6 +3,7 @@
 //! Nothing here knows a CUDA function, or what a library answers: a library says that with its [`Border`].
 
 mod arguments;
+mod caller;
 mod descriptor;
 mod host;
 mod refusal;
@@ -11,6 +12,7 @@ pub mod settings;
 mod text;
 
 pub use arguments::{Destination, FromC, In, InArray, InOut, InOutArray, Kept, Out, OutArray, arg};
+pub use caller::calling_object;
 pub use descriptor::GivenDescriptor;
 pub use host::{HostAddress, HostPtr, inherited};
 pub use refusal::{Border, Refusal};

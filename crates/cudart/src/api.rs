@@ -15,6 +15,7 @@ pub mod event;
 pub mod execution;
 pub mod execution_context;
 pub mod execution_deprecated;
+pub mod export_table;
 pub mod external_resource;
 pub mod gl;
 pub mod graph;

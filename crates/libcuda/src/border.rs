@@ -6,7 +6,6 @@
 mod args;
 mod call;
 pub(crate) mod callback;
-mod caller;
 mod foreign;
 mod given;
 pub(crate) mod graph;
@@ -25,7 +24,6 @@ pub(crate) use args::{
     OutCStr, OutStr, arg, inherited, no_flags,
 };
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
-pub(crate) use caller::calling_object;
 pub(crate) use host_memory::callers_memory;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use image::{read_image, read_input, write_log};

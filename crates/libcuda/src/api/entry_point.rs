@@ -5,11 +5,10 @@ use warploom_abi::{CUdriverProcAddressQueryResult, CUuuid};
 use warploom_driver::{DriverError, ErrorCode};
 
 use crate::border::{
-    ApiResult, HostAddress, IDENTITY_TABLE, In, InStr, Out, RESULTS_TABLE, calling_object, identity_table,
-    results_table,
+    ApiResult, HostAddress, IDENTITY_TABLE, In, InStr, Out, RESULTS_TABLE, identity_table, results_table,
 };
 use crate::lookup::{self, Found, LONGEST_NAME, Refused};
-use warploom_border::say;
+use warploom_border::{calling_object, say};
 
 use crate::settings::Settings;
 

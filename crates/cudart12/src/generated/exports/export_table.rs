@@ -3,12 +3,19 @@
 //! Private tables.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetExportTable() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetExportTable(
+    ppExportTable: *mut *const core::ffi::c_void,
+    pExportTableId: *const cudaUUID_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetExportTable", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::export_table::cudaGetExportTable(arg(ppExportTable), arg(pExportTableId)) }
+    })
 }

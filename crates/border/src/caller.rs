@@ -1,4 +1,4 @@
-//! Who calls the driver, for reports.
+//! Who calls a library, for reports.
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ unsafe extern "C" {
 }
 
 /// The file of the object whose code called this library, as far as the stack and the dynamic linker know. Slow: for reports only.
-pub(crate) fn calling_object() -> Option<PathBuf> {
+pub fn calling_object() -> Option<PathBuf> {
     let mut found: Option<PathBuf> = None;
     // SAFETY: the function gets what it expects; nothing else uses the place meanwhile.
     unsafe { _Unwind_Backtrace(leave_library, (&raw mut found).cast()) };
