@@ -126,7 +126,7 @@ $(BUILD)/suite/bench-more: $(BUILD)/suite/bench $(wildcard benches/suite/more/*.
 
 # NVIDIA's published samples that are known to pass (tests/samples), built with its compiler: fetches both. Not part of `make test`.
 test-samples: release
-	@scripts/need.sh git make g++ python3-venv freeglut3-dev libopenmpi-dev mpirun llvm-14-dev
+	@scripts/need.sh git make g++ python3-venv freeglut3-dev libfreeimage-dev libopenmpi-dev mpirun llvm-14-dev
 	/usr/bin/python3 tests/samples/run.py $(BUILD)/samples --warploom $(RELEASE)/warploom $(SAMPLES_ARGS)
 
 # Clients from PyPI and crates.io (tests/apps), which it fetches: 75 says that some were out of reach, and which. The quick ones are part of `make test`.

@@ -20,6 +20,7 @@ package_of() {
 present() {
   case $1 in
     freeglut3-dev) [ -e /usr/include/GL/freeglut.h ] ;;
+    libfreeimage-dev) [ -e /usr/include/FreeImage.h ] ;;
     libopenmpi-dev) ls /usr/lib/*/openmpi/include/mpi.h >/dev/null 2>&1 ;;
     llvm-14-dev) [ -e /usr/lib/llvm-14/lib/libLLVMCore.a ] ;;
     llvm-19-dev) [ -e /usr/lib/llvm-19/lib/libLLVMX86CodeGen.a ] ;;

@@ -31,8 +31,8 @@ OUT_OF_TIME = [status for end in (signal.SIGXCPU, signal.SIGKILL) for status in 
 # What the published CMake files ask of a toolkit, of the version that the samples are written for.
 PACKAGES = ["cuda-nvcc", "cuda-runtime", "cuda-crt", "nvvm", "cuda-cccl", "cuda-profiler-api", "nvtx", "cuda-nvrtc", "nvjitlink"]
 TOOLKIT = "13.0"
-# cuRAND's headers, and the part of it that works on the host, with the version that the toolkit of that version has.
-CURAND = "nvidia-curand==10.4.0.*"
+# Libraries of that toolkit, which have versions of their own: of cuRAND the headers, and what works on the host.
+LIBRARIES = ["curand==10.4.0.*", "npp==13.0.0.*", "nvjpeg==13.0.0.*", "cusparse==12.6.2.*", "cusolver==12.0.3.*", "cublas==13.0.0.*"]
 CMAKE = "cmake==4.*"
 ARCHITECTURE = 90
 # One sample makes its kernel with LLVM's library, and builds with versions 7 to 14 of it: Debian has the last.
@@ -89,7 +89,7 @@ def python(folder):
 
 def toolkit(folder, pip):
     """NVIDIA's compiler and headers, in `folder`."""
-    packages = [*(f"nvidia-{name}=={TOOLKIT}.*" for name in PACKAGES), CURAND]
+    packages = [*(f"nvidia-{name}=={TOOLKIT}.*" for name in PACKAGES), *(f"nvidia-{library}" for library in LIBRARIES)]
     mark = folder / "complete"
     if not (mark.exists() and mark.read_text().split() == packages):
         shutil.rmtree(folder, ignore_errors=True)
