@@ -430,6 +430,7 @@ fn help_says_what_there_is() {
     Options:
           --cta <X[,Y[,Z]]>  Threads of a CTA along x, y and z. A kernel with .reqntid has its own [default: 128]
           --gang <N>         Threads that run together: 1, 2, 4, 8, 16 or 32 [default: 8]
+          --device <sm_NN>   Load for a device of this compute capability [default: sm_90]
           --kernel <NAME>    Only this kernel
       -h, --help             Print help (see more with '--help')
 
@@ -449,6 +450,7 @@ fn help_says_what_there_is() {
           --emit <EMIT>      In which form [default: llvm] [possible values: llvm, asm]
           --cta <X[,Y[,Z]]>  Threads of a CTA along x, y and z. A kernel with .reqntid has its own [default: 128]
           --cpu <CPU>        For which processor [default: host] [possible values: host, x86-64-v3]
+          --device <sm_NN>   Load for a device of this compute capability [default: sm_90]
           --kernel <NAME>    Only this kernel
       -h, --help             Print help (see more with '--help')
 

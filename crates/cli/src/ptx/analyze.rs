@@ -10,7 +10,7 @@ use warploom_ptx::diagnostic::excerpts;
 use warploom_ptx::{Options, VerifiedModule, load};
 use warploom_simt::{Gangs, analyze};
 
-use super::{kernels, texts};
+use super::{capability, kernels, texts};
 
 /// Print what is known of kernels when the threads of a warp are to run as the lanes of vectors.
 ///
@@ -27,6 +27,10 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "N", default_value_t = 8)]
     gang: u32,
 
+    /// Load for a device of this compute capability.
+    #[arg(long, value_name = "sm_NN", default_value = "sm_90", value_parser = capability)]
+    device: u32,
+
     /// Only this kernel.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
@@ -38,7 +42,7 @@ pub(crate) struct Analyze {
 
 impl Analyze {
     pub(super) fn execute(&self) -> anyhow::Result<ExitCode> {
-        let options = Options { driver_version: warploom_abi::CUDA_VERSION.unsigned_abs(), sm: 90 };
+        let options = Options { driver_version: warploom_abi::CUDA_VERSION.unsigned_abs(), sm: self.device };
         let mut failed = false;
         let mut found = false;
         for (name, text) in texts(&self.file)? {

@@ -11,7 +11,7 @@ use warploom_ptx::diagnostic::excerpts;
 use warploom_ptx::{Options, VerifiedModule, load};
 
 use super::analyze::shape;
-use super::{kernels, texts};
+use super::{capability, kernels, texts};
 
 /// Print the code that kernels become, for this processor, or why they are left to the interpreter.
 ///
@@ -30,6 +30,10 @@ pub(crate) struct Compile {
     /// For which processor.
     #[arg(long, value_enum, default_value_t = Cpu::Host)]
     cpu: Cpu,
+
+    /// Load for a device of this compute capability.
+    #[arg(long, value_name = "sm_NN", default_value = "sm_90", value_parser = capability)]
+    device: u32,
 
     /// Only this kernel.
     #[arg(long, value_name = "NAME")]
@@ -59,7 +63,7 @@ enum Cpu {
 
 impl Compile {
     pub(super) fn execute(&self) -> anyhow::Result<ExitCode> {
-        let options = Options { driver_version: warploom_abi::CUDA_VERSION.unsigned_abs(), sm: 90 };
+        let options = Options { driver_version: warploom_abi::CUDA_VERSION.unsigned_abs(), sm: self.device };
         let mut failed = false;
         let mut found = false;
         for (name, text) in texts(&self.file)? {
