@@ -64,7 +64,8 @@ fn run(libcuda: &Path, file: &Path, way: Way) -> Result<(), Failed> {
     match way {
         Way::Interpreted => Ok(()),
         Way::Compiled => {
-            let declined = said.lines().filter_map(|line| line.split_once(" is not compiled: "));
+            // Or "is not compiled, because of a defect of the compiler: ".
+            let declined = said.lines().filter_map(|line| line.split_once(" is not compiled")?.1.split_once(": "));
             is_listed(file, "declined.txt", &declined.map(|(_, reason)| reason).collect::<Vec<_>>())
         }
         Way::Checked => {
