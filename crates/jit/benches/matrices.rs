@@ -25,7 +25,7 @@ const ROUNDS: u32 = 15;
 /// A loop around some text, whose registers `%f0` to `%f31` begin with the lane's number, and `%r0` to `%r7` with pairs of halves from a quarter to two.
 fn text(body: &str) -> String {
     let mut out = ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
-         .reg .b32 %r<8>, %trip, %own; .reg .f32 %f<32>; .reg .b64 %d; .reg .pred %p; .shared .align 128 .b8 tile[4096];\n\
+         .reg .b32 %r<8>, %trip, %own; .reg .f32 %f<32>; .reg .f64 %g<18>; .reg .b64 %d; .reg .pred %p; .shared .align 128 .b8 tile[4096];\n\
          ld.param.u64 %d, [out]; mov.u32 %own, tile; mov.u32 %trip, %tid.x; mad.lo.u32 %own, %trip, 16, %own;\n"
         .to_owned();
     for at in 0..8 {
@@ -38,11 +38,17 @@ fn text(body: &str) -> String {
     for at in 0..32 {
         let _ = writeln!(out, "cvt.rn.f32.u32 %f{at}, %r7;");
     }
+    for at in 0..18 {
+        let _ = writeln!(out, "cvt.f64.f32 %g{at}, %f{at};");
+    }
     out += "mov.u32 %trip, 0;\nL:\n";
     out += body;
     let _ = writeln!(out, "add.u32 %trip, %trip, 1; setp.lt.u32 %p, %trip, {TRIPS}; @%p bra L;");
     for at in 0..32 {
         let _ = writeln!(out, "st.global.f32 [%d+{}], %f{at};", 4 * at);
+    }
+    for at in 0..18 {
+        let _ = writeln!(out, "st.global.f64 [%d+{}], %g{at};", 128 + 8 * at);
     }
     out + "ret;\n}\n"
 }
@@ -78,8 +84,17 @@ fn products(instruction: &str) -> String {
     (0..8).map(product).collect()
 }
 
+/// The same of doubles, of which each has two sums.
+fn products_of_doubles() -> String {
+    let product = |at: usize| {
+        let sums = format!("%g{}, %g{}", 2 * at, 2 * at + 1);
+        format!("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{sums}}}, {{%g16}}, {{%g17}}, {{{sums}}};\n")
+    };
+    (0..8).map(product).collect()
+}
+
 /// What moves matrices, four times each.
-const MOVES: [(&str, &str); 8] = [
+const MOVES: [(&str, &str); 9] = [
     ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%own];"),
     ("ldmatrix.trans", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r0, %r1, %r2, %r3}, [%own];"),
     ("stmatrix", "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%own], {%r0, %r1, %r2, %r3};"),
@@ -91,6 +106,7 @@ const MOVES: [(&str, &str); 8] = [
         "wmma.load, global",
         "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%d], 24;",
     ),
+    ("wmma.load, f64", "wmma.load.a.sync.aligned.row.m8n8k4.shared.f64 {%g16}, [tile], 24;"),
     (
         "wmma.store",
         "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, 20;",
@@ -141,6 +157,7 @@ fn products_beside_fma(device: &Device, out: u64) {
             8 * 2 * 16 * 8 * 8,
             Mode::Always,
         ),
+        kernel("f64", &products_of_doubles(), 8 * 2 * 8 * 8 * 4, Mode::Always),
     ];
     rounds(device, out, &mut kernels);
     let speed = |kernel: &Kernel| kernel.work / kernel.best.as_secs_f64() / 1e9;

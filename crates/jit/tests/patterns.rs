@@ -18,7 +18,14 @@ const HALVES: (&str, &str, u32) =
     ("sapphirerapids", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512fp16", 16);
 
 /// The assembly of a kernel whose threads each compute `%r2` of one word, and `%r3` of another.
-fn code(line: &str, (cpu, features, width): (&str, &str, u32)) -> String {
+fn code(line: &str, processor: (&str, &str, u32)) -> String {
+    let (text, steps) = code_and_steps(line, processor);
+    assert_eq!(steps, 0, "{line} is left to the interpreter");
+    text
+}
+
+/// The same, and how many of its instructions the interpreter may be asked to do.
+fn code_and_steps(line: &str, (cpu, features, width): (&str, &str, u32)) -> (String, usize) {
     let text = format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .shared .b32 tile[64];\n\
@@ -29,8 +36,7 @@ fn code(line: &str, (cpu, features, width): (&str, &str, u32)) -> String {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], width).expect("gangs")).expect("a kernel");
     let compiled = codegen::compile(&info, cpu, features).expect("covered");
-    assert!(compiled.steps.is_empty(), "{line} is left to the interpreter");
-    assembly(&compiled.text).expect("LLVM takes it")
+    (assembly(&compiled.text).expect("LLVM takes it"), compiled.steps.len())
 }
 
 /// Instructions of the assembly, but directives and labels.
@@ -86,6 +92,22 @@ fn operations_are_single_instructions() {
             assert!(found <= 4, "{line}: {found} times {mnemonic}\n{text}");
             assert_eq!(calls(&text), [""; 0], "{line}");
         }
+    }
+}
+
+/// In registers from one product to the next, without the executor, which only does what a part of a warp is not to do.
+#[test]
+fn products_of_doubles_are_multiplied_in_vectors() {
+    let product = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d3, %d4}, {%d1}, {%d2}, {%d3, %d4};";
+    let line = format!(
+        ".reg .f64 %d<5>; cvt.f64.f32 %d1, %f1; cvt.f64.f32 %d2, %f2; mov.f64 %d3, %d1; mov.f64 %d4, %d2; {product} {product} cvt.rn.f32.f64 %f1, %d3;"
+    );
+    for ((cpu, features, _), lanes, registers) in [(AVX2, 4, "%ymm"), (AVX512, 8, "%zmm")] {
+        let (text, steps) = code_and_steps(&line, (cpu, features, 32));
+        let fused = |line: &&str| line.starts_with("vfmadd") && line.contains("pd") && line.contains(registers);
+        // Two products, for each of which every lane has two sums of four.
+        assert_eq!(instructions(&text).filter(fused).count(), 2 * 2 * 4 * 32 / lanes, "{text}");
+        assert_eq!((calls(&text), steps), (Vec::new(), 2), "{text}");
     }
 }
 

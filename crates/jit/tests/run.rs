@@ -227,6 +227,45 @@ fn what_is_refused_is_reported_with_line_and_thread() {
     assert_eq!((fault.place.ptx_line, fault.thread, fault.cta), (Some(29), Some([64, 0, 0]), Some([0; 3])));
 }
 
+/// A fragment of doubles from shared memory of 256 bytes, whose place and distance of rows are for the test to say.
+fn fragment(place: &str, apart: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n.reg .b64 %p, %s, %t; .reg .b32 %r, %q;\n\
+         .reg .f64 %f; .shared .align 8 .f64 all[32];\nld.param.u64 %p, [out]; mov.u32 %r, %tid.x; mul.wide.u32 %t, %r, 8; mov.u64 %s, all;\n\
+         add.u64 %t, %t, %s; cvt.rn.f64.u32 %f, %r; st.shared.f64 [%t], %f; bar.sync 0; cvta.shared.u64 %t, %s; mov.u32 %q, 4;\n{place}\n\
+         wmma.load.a.sync.aligned.row.m8n8k4.f64 {{%f}}, [%t], {apart};\n\
+         mul.wide.u32 %t, %r, 4; add.u64 %p, %p, %t; cvt.rzi.u32.f64 %r, %f; st.global.u32 [%p], %r;\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn fragments_of_doubles_are_refused_where_they_leave_shared_memory() {
+    for target in [Target::Host, Target::V3] {
+        let loads = |place: &str, apart: &str| {
+            let device = Device::new();
+            let out = device.buffer(&[99; 32]);
+            run_text(&device, target, &fragment(place, apart), [1, 1, 1], [32, 1, 1], &[&out.to_le_bytes()]);
+            device.engine.fault().map_or_else(|| Ok(device.words(out, 32)), |fault| Err(fault.to_string()))
+        };
+        let whole: Vec<u32> = (0..32).collect();
+        assert_eq!(loads("", "4"), Ok(whole.clone()), "{target:?}");
+        assert_eq!(loads("", "%q"), Ok(whole), "{target:?}");
+        let near: Vec<u32> = (0..32).map(|lane| 3 * (lane / 4) + lane % 4 + 7).collect();
+        assert_eq!(loads("add.u64 %t, %t, 56;", "3"), Ok(near), "{target:?}");
+        for (place, apart, why) in [
+            ("add.u64 %t, %t, 8;", "4", "load of 8 bytes at .shared address 0x100; there are 256 bytes"),
+            ("", "5", "at .shared address 0x100; there are 256 bytes"),
+            ("sub.u64 %t, %t, 8;", "3", "illegal address"),
+            ("add.u64 %t, %t, 4;", "3", "misaligned"),
+            ("mul.wide.u32 %s, %r, 8; add.u64 %t, %t, %s;", "0", "not the same in all threads"),
+            ("and.b32 %q, %r, 1;", "%q", "not the same in all threads"),
+        ] {
+            let refused = loads(place, apart).expect_err(place);
+            assert!(refused.contains(why), "{target:?} {place}: {refused}");
+        }
+    }
+}
+
 /// Each thread adds up what it finds at indices of its own, of which a row of pairs says where they begin and end.
 const CHOSEN: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 rows, .param .u64 indices, .param .u64 from, .param .u64 out)\n{\n\
      .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p; ld.param.u64 %d1, [rows]; ld.param.u64 %d2, [indices]; ld.param.u64 %d3, [from];\n\

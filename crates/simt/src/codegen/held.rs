@@ -116,6 +116,19 @@ impl<'p> Writer<'p> {
         }
     }
 
+    /// Where a value's lanes are in memory as they are, for what reads them from there.
+    pub(super) fn lanes_in_place(&mut self, value: ValueId) -> Option<String> {
+        let place = format!("%v{}", value.0);
+        let plain = !self.is_scalar(value) && !self.plan.is_lazy(value) && self.plan.begins(value).is_none();
+        let whole = self.has_own(value, &place) || matches!(self.plan.across(value), Across::Same | Across::Apart);
+        (plain && whole).then(|| self.place(value))
+    }
+
+    /// Where a result's lanes may be put as they are, by what writes all of them at once.
+    pub(super) fn place_of_all(&mut self, value: ValueId) -> Option<String> {
+        (!self.is_scalar(value) && !self.plan.is_lazy(value)).then(|| self.place(value))
+    }
+
     /// The type in which a place keeps a floating-point register, if it is one number: LLVM moves bits to another register and back where they come to a loop.
     fn float_kept(&self, value: ValueId, lanes: u32) -> Option<Element> {
         Element::float(self.plan.info.values.get(value).ty).filter(|_| lanes <= 1)

@@ -21,6 +21,7 @@ mod compare;
 mod convert;
 mod deferred;
 mod directed;
+mod double;
 mod exchange;
 mod float;
 mod flow;

@@ -5,12 +5,13 @@
 use warploom_ptx::ir::{Inst, MatrixOp, Op, Reg, ScalarType, Space, Step};
 
 use super::context;
+use super::double::Doubles;
 use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
 /// Bytes of a register's place.
-const PLACE: u32 = 8 * Step::PLACE_WORDS as u32;
+pub(super) const PLACE: u32 = 8 * Step::PLACE_WORDS as u32;
 
 /// Registers that an instruction may name: a product of a warpgroup has the most, 128 for its sums before and behind.
 const MOST: u32 = 272;
@@ -46,6 +47,11 @@ impl Writer<'_> {
         if let Op::Matrix(op) = &inst.op {
             self.allow_matrices(inst, op)?;
         }
+        let done = match self.doubles(inst)? {
+            Doubles::All => return Ok(()),
+            Doubles::Here(done) => Some(done),
+            Doubles::Nothing => None,
+        };
         self.steps = self.steps.max(places);
         let types: Vec<ScalarType> = step.reads.iter().chain(&step.writes).map(ty_of).collect();
         for (at, reg) in step.reads.iter().enumerate() {
@@ -61,24 +67,9 @@ impl Writer<'_> {
             let place = self.offset("%steps", PLACE * at as u32);
             self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
         }
-        let bits = self.running();
-        let number = self.plan.needs_step(step.clone());
-        let function = self.pointer(context::STEP);
-        let (width, count) = (self.lanes(), places);
-        let answer = self.set(
-            Ty::int(32, 0),
-            format!(
-                "call i32 {function}(ptr %context, ptr %steps, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {})",
-                bits.text,
-                self.thread()
-            ),
-        );
-        let zero = self.constant(answer.ty, 0);
-        let fine = self.compare("ne", &answer, &zero);
-        let on = self.fresh();
-        self.line(format!("br i1 {}, label %L{on}, label %fault, !prof !2", fine.text));
-        self.label(&format!("L{on}"));
+        self.call_step(&step, places);
         let mut results = Vec::new();
+        let width = self.lanes();
         for (at, ty) in types.iter().enumerate().skip(step.reads.len()) {
             let place = self.offset("%steps", PLACE * at as u32);
             results.push(match ty {
@@ -101,7 +92,32 @@ impl Writer<'_> {
             let value = if common { self.first_running(&value) } else { value };
             self.write(inst, number, &value, false)?;
         }
+        if let Some(done) = done {
+            self.line(format!("br label %L{done}"));
+            self.label(&format!("L{done}"));
+        }
         Ok(())
+    }
+
+    /// Calls the executor, and leaves if the instruction has failed.
+    fn call_step(&mut self, step: &Step, places: u32) {
+        let bits = self.running();
+        let number = self.plan.needs_step(step.clone());
+        let function = self.pointer(context::STEP);
+        let (width, count) = (self.lanes(), places);
+        let answer = self.set(
+            Ty::int(32, 0),
+            format!(
+                "call i32 {function}(ptr %context, ptr %steps, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {})",
+                bits.text,
+                self.thread()
+            ),
+        );
+        let zero = self.constant(answer.ty, 0);
+        let fine = self.compare("ne", &answer, &zero);
+        let on = self.fresh();
+        self.line(format!("br i1 {}, label %L{on}, label %fault, !prof !2", fine.text));
+        self.label(&format!("L{on}"));
     }
 
     /// What the first of the lanes that run has.

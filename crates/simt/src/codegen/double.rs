@@ -1,0 +1,322 @@
+//! Matrix instructions of doubles (PTX ISA 9.7.14), each by a function of its own that all of a kernel's share: products in vectors, and fragments that are loaded from
+//! the CTA's shared memory. Operands and results stay where they are in memory, and come into registers where the functions are inlined; what is not done here the executor does.
+//!
+//! Kernels that multiply doubles have thousands of these instructions one after another, as a product of 8 by 4 by 8 is one: in place they would be more than
+//! is optimised.
+
+use warploom_ptx::ir::{Base, Element, Fragment, FragmentLayout, Inst, Layout, MatrixOp, Op, Operand, Product};
+use warploom_ptx::ir::{Rounding, ScalarType, Shape, Space};
+
+use super::exchange::WARP;
+use super::function::{Val, Writer};
+use super::names::Ty;
+use super::step::PLACE;
+use super::{context, window};
+
+/// A vector with a double of each lane.
+const LANES: &str = "<32 x double>";
+
+/// What has been written of an instruction.
+pub(super) enum Doubles {
+    /// Nothing: it is none of these.
+    Nothing,
+    /// All of it.
+    All,
+    /// What is done where all goes well, which goes on at this label. What follows is for where it does not.
+    Here(u32),
+}
+
+/// Where a function finds what an instruction reads, or puts what it writes.
+struct Place {
+    pointer: String,
+    /// Of a result: it is to be read from there, and written where it belongs.
+    moves: bool,
+}
+
+impl Writer<'_> {
+    /// Writes what an instruction on matrices of doubles does, as far as a function does it.
+    pub(super) fn doubles(&mut self, inst: &Inst) -> Result<Doubles, String> {
+        let Op::Matrix(op) = &inst.op else { return Ok(Doubles::Nothing) };
+        match &**op {
+            MatrixOp::WmmaMma(product) | MatrixOp::Mma(product) => self.product_of_doubles(inst, product),
+            MatrixOp::WmmaLoad { ty: ScalarType::F64, .. } => self.doubles_from_shared(inst, op),
+            _ => Ok(Doubles::Nothing),
+        }
+    }
+
+    /// Where an operand's lanes are in memory: a place of their own, or one of a step's.
+    fn place_of_operand(&mut self, operand: Operand, slot: u32) -> String {
+        if let Some(place) = self.value_of(operand).and_then(|value| self.lanes_in_place(value)) {
+            return place;
+        }
+        let value = self.operand(operand, ScalarType::F64);
+        let value = self.splat(&value);
+        let place = self.offset("%steps", PLACE * slot);
+        self.store(&value, &place);
+        place
+    }
+
+    /// Where a result goes.
+    fn place_of_result(&mut self, inst: &Inst, at: usize, slot: u32) -> Place {
+        match self.written(inst, at).and_then(|value| self.place_of_all(value)) {
+            Some(pointer) => Place { pointer, moves: false },
+            None => Place { pointer: self.offset("%steps", PLACE * slot), moves: true },
+        }
+    }
+
+    /// Writes what results are not where they belong.
+    fn move_results(&mut self, inst: &Inst, places: &[Place]) -> Result<(), String> {
+        for (at, place) in places.iter().enumerate().filter(|(_, place)| place.moves) {
+            let value = self.load(Ty::int(64, self.lanes()), &place.pointer);
+            self.write(inst, at, &value, false)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on where all lanes run; what comes at the label that is given back, if there is one, is for where they do not.
+    fn for_all_lanes(&mut self) -> Option<u32> {
+        if self.full {
+            return None;
+        }
+        let bits = self.running();
+        let every = self.constant(bits.ty, -1);
+        let all = self.compare("eq", &bits, &every);
+        let (here, other) = (self.fresh(), self.fresh());
+        self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", all.text));
+        self.label(&format!("L{here}"));
+        Some(other)
+    }
+
+    fn product_of_doubles(&mut self, inst: &Inst, product: &Product) -> Result<Doubles, String> {
+        let Product { d_ty, a_ty, b_ty, c_ty, rnd, d, a, b, c, .. } = product;
+        let doubles = [d_ty, a_ty, b_ty, c_ty].into_iter().all(|ty| *ty == ScalarType::F64);
+        if !doubles || !matches!(rnd, None | Some(Rounding::Rn)) {
+            return Ok(Doubles::Nothing);
+        }
+        let other = self.for_all_lanes();
+        let operands: Vec<Operand> = a.iter().chain(b.iter()).chain(c.iter()).copied().collect();
+        let count = operands.len() as u32;
+        self.steps = self.steps.max(count + d.len() as u32);
+        let mut arguments: Vec<String> =
+            operands.iter().zip(0..).map(|(operand, slot)| self.place_of_operand(*operand, slot)).collect();
+        let results: Vec<Place> = (0..d.len()).map(|at| self.place_of_result(inst, at, count + at as u32)).collect();
+        arguments.extend(results.iter().map(|place| place.pointer.clone()));
+        let Shape { m, n, k } = product.shape;
+        let name = format!("@product_of_doubles_{m}x{n}x{k}");
+        self.plan.declare(format!("declare {LANES} @llvm.fma.v32f64({LANES}, {LANES}, {LANES})"));
+        self.plan.declare(multiplies(&name, product.shape, [a.len(), b.len(), c.len()]));
+        let arguments: Vec<String> = arguments.iter().map(|place| format!("ptr {place}")).collect();
+        self.line(format!("call void {name}({})", arguments.join(", ")));
+        self.move_results(inst, &results)?;
+        let Some(other) = other else { return Ok(Doubles::All) };
+        let done = self.fresh();
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{other}"));
+        Ok(Doubles::Here(done))
+    }
+
+    /// Loads a fragment of doubles if all of it lies in shared memory.
+    fn doubles_from_shared(&mut self, inst: &Inst, op: &MatrixOp) -> Result<Doubles, String> {
+        let MatrixOp::WmmaLoad { fragment, layout, shape, space, dst, addr, stride, .. } = op else {
+            return Ok(Doubles::Nothing);
+        };
+        let (is_shared, is_generic) = (*space == Space::Shared, *space == Space::Generic);
+        let is_covered = match addr.base {
+            Base::Reg(_) => is_shared || is_generic,
+            Base::Global(_) => is_shared,
+            _ => false,
+        };
+        if !is_covered {
+            return Ok(Doubles::Nothing);
+        }
+        let other = self.for_all_lanes();
+        let of = FragmentLayout::warp(*fragment, *shape, 64, dst.len());
+        let (runs, length) = match layout {
+            Layout::Row => (of.rows, of.columns),
+            Layout::Col => (of.columns, of.rows),
+        };
+        let i64 = Ty::int(64, 0);
+        let (address, alike) = match addr.base {
+            Base::Global(id) => (self.variable(id, 0), None),
+            Base::Reg(base) => {
+                let address = self.operand(Operand::Reg(base), ScalarType::U64);
+                self.of_all(&address)
+            }
+            _ => return Err(self.lacks(inst)),
+        };
+        let by = self.constant(i64, addr.offset - if is_shared { 0 } else { window::SHARED });
+        let offset = self.binary("add", &address, &by);
+        let (apart, alike_too) = match stride {
+            None => (self.constant(i64, i64::from(length)), None),
+            Some(stride) => {
+                let stride = self.operand(*stride, ScalarType::U32);
+                let (stride, alike) = self.of_all(&stride);
+                (self.resize(&stride, 64, false), alike)
+            }
+        };
+        self.steps = self.steps.max(dst.len() as u32);
+        let results: Vec<Place> = (0..dst.len()).map(|at| self.place_of_result(inst, at, at as u32)).collect();
+        let (shared, size) = (self.pointer(context::SHARED), self.field(context::SHARED_SIZE));
+        let size = self.set(i64, format!("load i64, ptr {size}, !invariant.load !0"));
+        let alike = [alike, alike_too].into_iter().flatten().reduce(|one, other| self.binary("and", &one, &other));
+        let alike = alike.unwrap_or_else(|| self.constant(Ty::int(1, 0), 1));
+        let letter = match fragment {
+            Fragment::A => 'a',
+            Fragment::B => 'b',
+            Fragment::C => 'c',
+        };
+        let name = format!("@doubles_of_{letter}_{layout}_{runs}x{length}");
+        self.plan.declare(loads(&name, &of, *layout, dst.len(), [runs, length]));
+        let places: Vec<String> = results.iter().map(|place| format!("ptr {}", place.pointer)).collect();
+        let (offset, apart, places) = (offset.text, apart.text, places.join(", "));
+        let fine = self.set(
+            Ty::int(1, 0),
+            format!(
+                "call i1 {name}(i1 {}, ptr {shared}, i64 {}, i64 {offset}, i64 {apart}, {places})",
+                alike.text, size.text
+            ),
+        );
+        let (here, done) = (self.fresh(), self.fresh());
+        let other = other.unwrap_or_else(|| self.fresh());
+        self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", fine.text));
+        self.label(&format!("L{here}"));
+        self.move_results(inst, &results)?;
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{other}"));
+        Ok(Doubles::Here(done))
+    }
+
+    /// What all lanes are to have alike, as 64 or 32 bits, and whether they do where that is not sure.
+    fn of_all(&mut self, value: &Val) -> (Val, Option<Val>) {
+        if value.ty.lanes == 0 {
+            return (value.clone(), None);
+        }
+        let first = self.first_running(value);
+        let all = self.splat(&first);
+        let alike = self.compare("eq", value, &all);
+        (first, Some(self.all_run(&alike)))
+    }
+}
+
+/// The registers and lanes of a fragment that have the elements which `wanted` names by lane: one register for all of them.
+fn found(of: &FragmentLayout, registers: usize, wanted: impl Fn(u32) -> (u16, u16)) -> Option<(usize, Vec<usize>)> {
+    let place = |register: usize, (row, column): (u16, u16)| {
+        (0..WARP).find(|lane| of.place(*lane, register as u32, 0) == Element { row, column, matrix: 0 })
+    };
+    (0..registers).find_map(|register| {
+        let lanes: Option<Vec<usize>> = (0..WARP).map(|lane| Some(place(register, wanted(lane))? as usize)).collect();
+        Some((register, lanes?))
+    })
+}
+
+/// A vector whose lanes are those of others, or of another one, behind each other.
+fn mask(lanes: impl IntoIterator<Item = usize>) -> String {
+    let lanes: Vec<String> = lanes.into_iter().map(|lane| format!("i32 {lane}")).collect();
+    format!("<{} x i32> <{}>", lanes.len(), lanes.join(", "))
+}
+
+/// The function that multiplies fragments of so many registers: the sums of each register, a product of each lane more for each `k`.
+fn multiplies(name: &str, shape: Shape, [of_a, of_b, of_c]: [usize; 3]) -> String {
+    let layout = |fragment, registers| FragmentLayout::warp(fragment, shape, 64, registers);
+    let (a, b, c) = (layout(Fragment::A, of_a), layout(Fragment::B, of_b), layout(Fragment::C, of_c));
+    let places = of_a + of_b + 2 * of_c;
+    let parameters: Vec<String> = (0..places).map(|place| format!("ptr %p{place}")).collect();
+    let mut body = String::new();
+    let mut line = |text: String| body.push_str(&format!("  {text}\n"));
+    for place in 0..places - of_c {
+        line(format!("%v{place} = load {LANES}, ptr %p{place}, align 64"));
+    }
+    let mut sums: Vec<String> = (0..of_c).map(|register| format!("%v{}", of_a + of_b + register)).collect();
+    // What is taken from the same place for several sums is taken once.
+    let mut taken: Vec<(usize, Vec<usize>)> = Vec::new();
+    for k in 0..shape.k {
+        for (register, sum) in sums.iter_mut().enumerate() {
+            let element = |lane: u32| c.place(lane, register as u32, 0);
+            let sources = [
+                found(&a, of_a, |lane| (element(lane).row, k)),
+                found(&b, of_b, |lane| (k, element(lane).column)).map(|(from, lanes)| (of_a + from, lanes)),
+            ];
+            let factors = sources.map(|source| {
+                let source = source.expect("fragments have all elements of a matrix");
+                if let Some(known) = taken.iter().position(|other| *other == source) {
+                    return format!("%f{known}");
+                }
+                let (number, (from, lanes)) = (taken.len(), &source);
+                // Of a factor that all quads have alike, one quad is made and handed to all of them.
+                if lanes.chunks(4).all(|quad| *quad == lanes[..4]) {
+                    let quad = mask(lanes[..4].iter().copied());
+                    line(format!("%q{number} = shufflevector {LANES} %v{from}, {LANES} poison, {quad}"));
+                    let all = mask((0..lanes.len()).map(|lane| lane % 4));
+                    line(format!("%f{number} = shufflevector <4 x double> %q{number}, <4 x double> poison, {all}"));
+                } else {
+                    let all = mask(lanes.iter().copied());
+                    line(format!("%f{number} = shufflevector {LANES} %v{from}, {LANES} poison, {all}"));
+                }
+                taken.push(source);
+                format!("%f{number}")
+            });
+            let [first, second] = factors;
+            let next = format!("%s{register}_{k}");
+            line(format!("{next} = call {LANES} @llvm.fma.v32f64({LANES} {first}, {LANES} {second}, {LANES} {sum})"));
+            *sum = next;
+        }
+    }
+    for (register, sum) in sums.iter().enumerate() {
+        line(format!("store {LANES} {sum}, ptr %p{}, align 64", of_a + of_b + of_c + register));
+    }
+    line("ret void".to_owned());
+    format!("define internal void {name}({}) #1 {{\n{body}}}", parameters.join(", "))
+}
+
+/// The function that loads a fragment which lies so far behind the start of shared memory, if all of it does; `apart` is the distance of runs in elements.
+fn loads(name: &str, of: &FragmentLayout, layout: Layout, registers: usize, [runs, length]: [u16; 2]) -> String {
+    let results: Vec<String> = (0..registers).map(|register| format!("ptr %p{register}")).collect();
+    let (last, bytes) = (u32::from(runs) - 1, 8 * u32::from(length));
+    let mut body = format!(
+        "  %stride = shl i64 %apart, 3\n  %far = mul i64 %stride, {last}\n  %from = add i64 %offset, %far\n  %end = add i64 %from, {bytes}\n  \
+         %begins = icmp ult i64 %offset, %size\n  %ends = icmp ule i64 %end, %size\n  %low = and i64 %offset, 7\n  \
+         %aligned = icmp eq i64 %low, 0\n  %inside = and i1 %begins, %ends\n  %legal = and i1 %inside, %aligned\n  \
+         %fine = and i1 %legal, %alike\n  \
+         br i1 %fine, label %load, label %leave\nleave:\n  ret i1 false\nload:\n  %r0 = getelementptr i8, ptr %shared, i64 %offset\n"
+    );
+    let mut line = |text: String| body.push_str(&format!("  {text}\n"));
+    for run in 1..runs {
+        line(format!("%r{run} = getelementptr i8, ptr %r{}, i64 %stride", run - 1));
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for run in 0..runs {
+        line(format!("%v{run} = load <{length} x double>, ptr %r{run}, align 8"));
+        parts.push(format!("%v{run}"));
+    }
+    // All runs in one vector, by pairs of equal ones.
+    let mut lanes = usize::from(length);
+    while parts.len() > 1 {
+        let mut joined = Vec::new();
+        for (number, pair) in parts.chunks(2).enumerate() {
+            let all = mask(0..2 * lanes);
+            let of = format!("<{lanes} x double>");
+            line(format!("%j{lanes}_{number} = shufflevector {of} {}, {of} {}, {all}", pair[0], pair[1]));
+            joined.push(format!("%j{lanes}_{number}"));
+        }
+        (parts, lanes) = (joined, 2 * lanes);
+    }
+    for register in 0..registers {
+        let place = |lane: u32| {
+            let Element { row, column, .. } = of.place(lane, register as u32, 0);
+            let (run, along) = match layout {
+                Layout::Row => (row, column),
+                Layout::Col => (column, row),
+            };
+            usize::from(run) * usize::from(length) + usize::from(along)
+        };
+        let all = mask((0..WARP).map(place));
+        let from = format!("<{lanes} x double>");
+        line(format!("%d{register} = shufflevector {from} {}, {from} poison, {all}", parts[0]));
+        line(format!("store {LANES} %d{register}, ptr %p{register}, align 64"));
+    }
+    line("ret i1 true".to_owned());
+    format!(
+        "define internal i1 {name}(i1 %alike, ptr %shared, i64 %size, i64 %offset, i64 %apart, {}) #1 {{\n{body}}}",
+        results.join(", ")
+    )
+}
