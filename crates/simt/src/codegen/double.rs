@@ -107,6 +107,8 @@ impl Writer<'_> {
         self.plan.declare(multiplies(&name, product.shape, [a.len(), b.len(), c.len()]));
         let arguments: Vec<String> = arguments.iter().map(|place| format!("ptr {place}")).collect();
         self.line(format!("call void {name}({})", arguments.join(", ")));
+        // It writes to places.
+        self.known.clear();
         self.move_results(inst, &results)?;
         let Some(other) = other else { return Ok(Doubles::All) };
         let done = self.fresh();
