@@ -19,7 +19,8 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
         return format!("add.s32 {x}, {y}, %s6;");
     }
     let from = if g.rng.bool() { g.word() } else { g.rng.u32(..32).to_string() };
-    match g.rng.u32(..13) {
+    match g.rng.u32(..15) {
+        13.. if g.full_warps => product(g, together),
         10.. => parted(g),
         // Lanes that are not there have nothing to tell.
         0..=3 if g.full_warps => format!(
@@ -36,6 +37,23 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
         // Who else is there is left open: in loops with atomics groups of lanes may give way to each other.
         _ => format!("activemask.b32 {x};\nmov.u32 %s18, %lanemask_eq;\nand.b32 {x}, {x}, %s18;\nbar.warp.sync -1;"),
     }
+}
+
+/// A product of matrices of doubles. Mostly it adds to what was read just before, as sums of products do; then threads may wait.
+fn product(g: &mut Generator, together: Together) -> String {
+    let kind = g.pick(&[
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+        "wmma.mma.sync.aligned.row.col.m8n8k4.rn.f64.f64.f64.f64",
+    ]);
+    let (first, further) = (g.rng.u32(..3), g.rng.u32(1..3));
+    let sums = format!("%g{}, %g{}", first + 1, (first + further) % 3 + 1);
+    let [a, b, c, d] = [(); 4].map(|()| format!("%g{}", g.rng.u32(1..=3)));
+    let added = if g.rng.u32(..4) == 0 { format!("{c}, {d}") } else { sums.clone() };
+    let waits = if together == Together::Cta && g.rng.bool() { "\nbar.sync 0;" } else { "" };
+    // Sums that grow in loops would soon be infinite.
+    format!(
+        "mul.f64 {a}, {a}, 0d3FC0000000000000;\nfma.rn.f64 %g5, {c}, {d}, {b};\n{kind} {{{sums}}}, {{{a}}}, {{{b}}}, {{{added}}};{waits}"
+    )
 }
 
 /// A lock that every thread takes, wherever it stands, to add to a word.
