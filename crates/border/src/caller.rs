@@ -20,12 +20,12 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
 }
 
-/// The file of the object whose code called this library, as far as the stack and the dynamic linker know. Slow: for reports only.
-pub fn calling_object() -> Option<PathBuf> {
+/// What to call the object whose code called this library: its file, as far as the stack and the dynamic linker know. Slow: for reports only.
+pub fn calling_object() -> String {
     let mut found: Option<PathBuf> = None;
     // SAFETY: the function gets what it expects; nothing else uses the place meanwhile.
     unsafe { _Unwind_Backtrace(leave_library, (&raw mut found).cast()) };
-    found
+    found.map_or_else(|| "this program".to_owned(), |path| path.display().to_string())
 }
 
 /// Stops at the first frame outside this library.

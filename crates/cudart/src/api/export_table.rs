@@ -13,10 +13,10 @@ use crate::failure::{ApiResult, Failure};
 pub fn cudaGetExportTable(_ppExportTable: Passed<'_, *const c_void>, _pExportTableId: Passed<'_, CUuuid>) -> ApiResult {
     static HINT: Once = Once::new();
     HINT.call_once(|| {
-        let object = calling_object().map_or_else(|| "this program".to_owned(), |path| path.display().to_string());
         say(&format!(
-            "{object} asks the CUDA runtime for a private table of NVIDIA's, which warploom's does not have: what it wants that for fails \
-             there, as matrix products of cuBLAS do; see \"NVIDIA's own libraries\" in the user guide"
+            "{} asks the CUDA runtime for a private table of NVIDIA's, which warploom's does not have: what it wants that for fails \
+             there, as matrix products of cuBLAS do; see \"NVIDIA's own libraries\" in the user guide",
+            calling_object()
         ));
     });
     Err(Failure::new(cudaError::cudaErrorNotSupported, "private tables are not answered"))

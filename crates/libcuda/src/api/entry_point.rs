@@ -106,7 +106,7 @@ const RUNTIME_TABLES: [[u8; 16]; 3] = [
 
 /// What to do about a program that has brought NVIDIA's runtime along. Said once: what is refused first is what the program fails with.
 fn runtime_hint() -> String {
-    let object = calling_object().map_or_else(|| "this program".to_owned(), |path| path.display().to_string());
+    let object = calling_object();
     let audited =
         std::env::var_os("LD_AUDIT").is_some_and(|list| list.to_string_lossy().contains("libwarploom_audit.so"));
     let way_out = if audited {
