@@ -9,12 +9,12 @@ use warploom_ptx::ir::{Rounding, ScalarType, Shape, Space};
 
 use super::exchange::WARP;
 use super::function::{Val, Writer};
-use super::names::Ty;
+use super::names::{self, Ty};
 use super::step::PLACE;
 use super::{context, window};
 
-/// A vector with a double of each lane.
-const LANES: &str = "<32 x double>";
+/// A double of each lane.
+const DOUBLES: Ty = Ty { element: names::Element::F64, lanes: WARP };
 
 /// What has been written of an instruction.
 pub(super) enum Doubles {
@@ -103,8 +103,8 @@ impl Writer<'_> {
         arguments.extend(results.iter().map(|place| place.pointer.clone()));
         let Shape { m, n, k } = product.shape;
         let name = format!("@product_of_doubles_{m}x{n}x{k}");
-        self.plan.declare(format!("declare {LANES} @llvm.fma.v32f64({LANES}, {LANES}, {LANES})"));
-        self.plan.declare(multiplies(&name, product.shape, [a.len(), b.len(), c.len()]));
+        let function = self.multiplies(&name, product.shape, [a.len(), b.len(), c.len()]);
+        self.plan.declare(function);
         let arguments: Vec<String> = arguments.iter().map(|place| format!("ptr {place}")).collect();
         self.line(format!("call void {name}({})", arguments.join(", ")));
         // It writes to places.
@@ -168,7 +168,8 @@ impl Writer<'_> {
             Fragment::C => 'c',
         };
         let name = format!("@doubles_of_{letter}_{layout}_{runs}x{length}");
-        self.plan.declare(loads(&name, &of, *layout, dst.len(), [runs, length]));
+        let function = self.loads(&name, &of, *layout, dst.len(), [runs, length]);
+        self.plan.declare(function);
         let places: Vec<String> = results.iter().map(|place| format!("ptr {}", place.pointer)).collect();
         let (offset, apart, places) = (offset.text, apart.text, places.join(", "));
         let fine = self.set(
@@ -188,6 +189,86 @@ impl Writer<'_> {
         Ok(Doubles::Here(done))
     }
 
+    /// The function that multiplies fragments of so many registers: the sums of each register, a product of each lane more for each `k`.
+    fn multiplies(&mut self, name: &str, shape: Shape, [of_a, of_b, of_c]: [usize; 3]) -> String {
+        let layout = |fragment, registers| FragmentLayout::warp(fragment, shape, 64, registers);
+        let (a, b, c) = (layout(Fragment::A, of_a), layout(Fragment::B, of_b), layout(Fragment::C, of_c));
+        let places = of_a + of_b + 2 * of_c;
+        let body = self.written_apart(|this| {
+            let mut held = |place: usize| this.load(DOUBLES, &format!("%p{place}"));
+            let factors: Vec<Val> = (0..of_a + of_b).map(&mut held).collect();
+            let mut sums: Vec<Val> = (of_a + of_b..places - of_c).map(held).collect();
+            for k in 0..shape.k {
+                for (register, sum) in sums.iter_mut().enumerate() {
+                    let element = |lane: u32| c.place(lane, register as u32, 0);
+                    let (of_row, row) = found(&a, of_a, |lane| (element(lane).row, k));
+                    let (of_column, column) = found(&b, of_b, |lane| (k, element(lane).column));
+                    let row = this.spread(&factors[of_row], &row);
+                    let column = this.spread(&factors[of_a + of_column], &column);
+                    *sum = this.intrinsic("fma", &[&row, &column, sum]);
+                }
+            }
+            for (sum, place) in sums.iter().zip(places - of_c..) {
+                this.store(sum, &format!("%p{place}"));
+            }
+            this.line("ret void");
+        });
+        format!("define internal void {name}({}) #1 {{\n{body}}}", parameters(places))
+    }
+
+    /// Lanes of a vector in an order. Where all quads have the same, one is made and handed to all of them.
+    fn spread(&mut self, value: &Val, order: &[i64]) -> Val {
+        if order.chunks(4).any(|quad| *quad != order[..4]) {
+            return self.shuffled(value, order.iter().copied());
+        }
+        let quad = self.shuffled(value, order[..4].iter().copied());
+        self.shuffled(&quad, (0..i64::from(WARP)).map(|lane| lane % 4))
+    }
+
+    /// The function that loads a fragment which lies so far behind the start of shared memory, if all of it does; `apart` is the distance of runs in elements.
+    fn loads(
+        &mut self,
+        name: &str,
+        of: &FragmentLayout,
+        layout: Layout,
+        registers: usize,
+        [runs, length]: [u16; 2],
+    ) -> String {
+        let (last, bytes) = (u32::from(runs) - 1, 8 * u32::from(length));
+        let body = self.written_apart(|this| {
+            this.line(format!(
+                "%stride = shl i64 %apart, 3\n%far = mul i64 %stride, {last}\n%from = add i64 %offset, %far\n%end = add i64 %from, {bytes}\n\
+                 %begins = icmp ult i64 %offset, %size\n%ends = icmp ule i64 %end, %size\n%low = and i64 %offset, 7\n\
+                 %aligned = icmp eq i64 %low, 0\n%inside = and i1 %begins, %ends\n%legal = and i1 %inside, %aligned\n\
+                 %fine = and i1 %legal, %alike\nbr i1 %fine, label %load, label %leave\nleave:\nret i1 false\nload:\n\
+                 %run0 = getelementptr i8, ptr %shared, i64 %offset"
+            ));
+            for run in 1..runs {
+                this.line(format!("%run{run} = getelementptr i8, ptr %run{}, i64 %stride", run - 1));
+            }
+            let run = Ty { lanes: u32::from(length), ..DOUBLES };
+            let runs = (0..runs).map(|number| this.load_memory(run, &format!("%run{number}"), 8)).collect();
+            let matrix = this.joined_in_pairs(runs);
+            for register in 0..registers {
+                let place = |lane: u32| {
+                    let Element { row, column, .. } = of.place(lane, register as u32, 0);
+                    let (run, along) = match layout {
+                        Layout::Row => (row, column),
+                        Layout::Col => (column, row),
+                    };
+                    i64::from(run) * i64::from(length) + i64::from(along)
+                };
+                let held = this.shuffled(&matrix, (0..WARP).map(place));
+                this.store(&held, &format!("%p{register}"));
+            }
+            this.line("ret i1 true");
+        });
+        let results = parameters(registers);
+        format!(
+            "define internal i1 {name}(i1 %alike, ptr %shared, i64 %size, i64 %offset, i64 %apart, {results}) #1 {{\n{body}}}"
+        )
+    }
+
     /// What all lanes are to have alike, as 64 or 32 bits, and whether they do where that is not sure.
     fn of_all(&mut self, value: &Val) -> (Val, Option<Val>) {
         if value.ty.lanes == 0 {
@@ -200,125 +281,19 @@ impl Writer<'_> {
     }
 }
 
-/// The registers and lanes of a fragment that have the elements which `wanted` names by lane: one register for all of them.
-fn found(of: &FragmentLayout, registers: usize, wanted: impl Fn(u32) -> (u16, u16)) -> Option<(usize, Vec<usize>)> {
+/// The register of a fragment, and its lanes, with the elements which `wanted` names by lane: one register has all of them.
+fn found(of: &FragmentLayout, registers: usize, wanted: impl Fn(u32) -> (u16, u16)) -> (usize, Vec<i64>) {
     let place = |register: usize, (row, column): (u16, u16)| {
         (0..WARP).find(|lane| of.place(*lane, register as u32, 0) == Element { row, column, matrix: 0 })
     };
-    (0..registers).find_map(|register| {
-        let lanes: Option<Vec<usize>> = (0..WARP).map(|lane| Some(place(register, wanted(lane))? as usize)).collect();
+    let mut found = (0..registers).filter_map(|register| {
+        let lanes: Option<Vec<i64>> = (0..WARP).map(|lane| Some(i64::from(place(register, wanted(lane))?))).collect();
         Some((register, lanes?))
-    })
+    });
+    found.next().expect("fragments have all elements of a matrix")
 }
 
-/// A vector whose lanes are those of others, or of another one, behind each other.
-fn mask(lanes: impl IntoIterator<Item = usize>) -> String {
-    let lanes: Vec<String> = lanes.into_iter().map(|lane| format!("i32 {lane}")).collect();
-    format!("<{} x i32> <{}>", lanes.len(), lanes.join(", "))
-}
-
-/// The function that multiplies fragments of so many registers: the sums of each register, a product of each lane more for each `k`.
-fn multiplies(name: &str, shape: Shape, [of_a, of_b, of_c]: [usize; 3]) -> String {
-    let layout = |fragment, registers| FragmentLayout::warp(fragment, shape, 64, registers);
-    let (a, b, c) = (layout(Fragment::A, of_a), layout(Fragment::B, of_b), layout(Fragment::C, of_c));
-    let places = of_a + of_b + 2 * of_c;
-    let parameters: Vec<String> = (0..places).map(|place| format!("ptr %p{place}")).collect();
-    let mut body = String::new();
-    let mut line = |text: String| body.push_str(&format!("  {text}\n"));
-    for place in 0..places - of_c {
-        line(format!("%v{place} = load {LANES}, ptr %p{place}, align 64"));
-    }
-    let mut sums: Vec<String> = (0..of_c).map(|register| format!("%v{}", of_a + of_b + register)).collect();
-    // What is taken from the same place for several sums is taken once.
-    let mut taken: Vec<(usize, Vec<usize>)> = Vec::new();
-    for k in 0..shape.k {
-        for (register, sum) in sums.iter_mut().enumerate() {
-            let element = |lane: u32| c.place(lane, register as u32, 0);
-            let sources = [
-                found(&a, of_a, |lane| (element(lane).row, k)),
-                found(&b, of_b, |lane| (k, element(lane).column)).map(|(from, lanes)| (of_a + from, lanes)),
-            ];
-            let factors = sources.map(|source| {
-                let source = source.expect("fragments have all elements of a matrix");
-                if let Some(known) = taken.iter().position(|other| *other == source) {
-                    return format!("%f{known}");
-                }
-                let (number, (from, lanes)) = (taken.len(), &source);
-                // Of a factor that all quads have alike, one quad is made and handed to all of them.
-                if lanes.chunks(4).all(|quad| *quad == lanes[..4]) {
-                    let quad = mask(lanes[..4].iter().copied());
-                    line(format!("%q{number} = shufflevector {LANES} %v{from}, {LANES} poison, {quad}"));
-                    let all = mask((0..lanes.len()).map(|lane| lane % 4));
-                    line(format!("%f{number} = shufflevector <4 x double> %q{number}, <4 x double> poison, {all}"));
-                } else {
-                    let all = mask(lanes.iter().copied());
-                    line(format!("%f{number} = shufflevector {LANES} %v{from}, {LANES} poison, {all}"));
-                }
-                taken.push(source);
-                format!("%f{number}")
-            });
-            let [first, second] = factors;
-            let next = format!("%s{register}_{k}");
-            line(format!("{next} = call {LANES} @llvm.fma.v32f64({LANES} {first}, {LANES} {second}, {LANES} {sum})"));
-            *sum = next;
-        }
-    }
-    for (register, sum) in sums.iter().enumerate() {
-        line(format!("store {LANES} {sum}, ptr %p{}, align 64", of_a + of_b + of_c + register));
-    }
-    line("ret void".to_owned());
-    format!("define internal void {name}({}) #1 {{\n{body}}}", parameters.join(", "))
-}
-
-/// The function that loads a fragment which lies so far behind the start of shared memory, if all of it does; `apart` is the distance of runs in elements.
-fn loads(name: &str, of: &FragmentLayout, layout: Layout, registers: usize, [runs, length]: [u16; 2]) -> String {
-    let results: Vec<String> = (0..registers).map(|register| format!("ptr %p{register}")).collect();
-    let (last, bytes) = (u32::from(runs) - 1, 8 * u32::from(length));
-    let mut body = format!(
-        "  %stride = shl i64 %apart, 3\n  %far = mul i64 %stride, {last}\n  %from = add i64 %offset, %far\n  %end = add i64 %from, {bytes}\n  \
-         %begins = icmp ult i64 %offset, %size\n  %ends = icmp ule i64 %end, %size\n  %low = and i64 %offset, 7\n  \
-         %aligned = icmp eq i64 %low, 0\n  %inside = and i1 %begins, %ends\n  %legal = and i1 %inside, %aligned\n  \
-         %fine = and i1 %legal, %alike\n  \
-         br i1 %fine, label %load, label %leave\nleave:\n  ret i1 false\nload:\n  %r0 = getelementptr i8, ptr %shared, i64 %offset\n"
-    );
-    let mut line = |text: String| body.push_str(&format!("  {text}\n"));
-    for run in 1..runs {
-        line(format!("%r{run} = getelementptr i8, ptr %r{}, i64 %stride", run - 1));
-    }
-    let mut parts: Vec<String> = Vec::new();
-    for run in 0..runs {
-        line(format!("%v{run} = load <{length} x double>, ptr %r{run}, align 8"));
-        parts.push(format!("%v{run}"));
-    }
-    // All runs in one vector, by pairs of equal ones.
-    let mut lanes = usize::from(length);
-    while parts.len() > 1 {
-        let mut joined = Vec::new();
-        for (number, pair) in parts.chunks(2).enumerate() {
-            let all = mask(0..2 * lanes);
-            let of = format!("<{lanes} x double>");
-            line(format!("%j{lanes}_{number} = shufflevector {of} {}, {of} {}, {all}", pair[0], pair[1]));
-            joined.push(format!("%j{lanes}_{number}"));
-        }
-        (parts, lanes) = (joined, 2 * lanes);
-    }
-    for register in 0..registers {
-        let place = |lane: u32| {
-            let Element { row, column, .. } = of.place(lane, register as u32, 0);
-            let (run, along) = match layout {
-                Layout::Row => (row, column),
-                Layout::Col => (column, row),
-            };
-            usize::from(run) * usize::from(length) + usize::from(along)
-        };
-        let all = mask((0..WARP).map(place));
-        let from = format!("<{lanes} x double>");
-        line(format!("%d{register} = shufflevector {from} {}, {from} poison, {all}", parts[0]));
-        line(format!("store {LANES} %d{register}, ptr %p{register}, align 64"));
-    }
-    line("ret i1 true".to_owned());
-    format!(
-        "define internal i1 {name}(i1 %alike, ptr %shared, i64 %size, i64 %offset, i64 %apart, {}) #1 {{\n{body}}}",
-        results.join(", ")
-    )
+/// Pointers to so many places.
+fn parameters(places: usize) -> String {
+    (0..places).map(|place| format!("ptr %p{place}")).collect::<Vec<_>>().join(", ")
 }

@@ -139,6 +139,15 @@ impl<'p> Writer<'p> {
         self.next
     }
 
+    /// What `write` writes, as a text of its own: a function beside the kernel's.
+    pub(super) fn written_apart(&mut self, write: impl FnOnce(&mut Self)) -> String {
+        let outside = (std::mem::take(&mut self.out), std::mem::take(&mut self.next), std::mem::take(&mut self.known));
+        write(self);
+        let text = self.take_text();
+        (self.out, self.next, self.known) = outside;
+        text
+    }
+
     /// What has been written so far, which is put together with something else.
     pub(super) fn take_text(&mut self) -> String {
         self.known.clear();

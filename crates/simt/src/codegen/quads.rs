@@ -98,28 +98,27 @@ impl Writer<'_> {
     fn quad_function(&mut self, ty: Ty) -> (String, String) {
         let (name, vector) = (format!("@quad{}", ty.lanes), ty.text());
         let result = format!("{{ {} }}", [vector.as_str(); WORDS].join(", "));
-        let outside = (std::mem::take(&mut self.out), std::mem::take(&mut self.next), std::mem::take(&mut self.known));
-        let word = Ty::int(64, 0);
-        let rows: Vec<Val> = (0..ty.lanes)
-            .map(|lane| {
-                // Out of memory, of which processors load two words in a cycle: to take vectors apart in registers is as much work as a gather.
-                let at = self.offset("%addresses", 8 * lane);
-                let place = self.set(word, format!("load volatile ptr, ptr {at}"));
-                let place = self.set(word, format!("getelementptr i8, ptr {}, i64 %low", place.text));
-                self.load_memory(Ty { lanes: WORDS as u32, ..ty }, &place.text, ty.element.bits() / 8)
-            })
-            .collect();
-        let words = self.words_of_a_gather().min(ty.lanes) as usize;
-        let registers: Vec<[Val; WORDS]> = rows.chunks(words).map(|rows| self.exchanged(rows)).collect();
-        let mut all = "poison".to_owned();
-        for at in 0..WORDS {
-            let parts = registers.iter().map(|words| words[at].clone()).collect();
-            let value = self.joined_in_pairs(parts);
-            all = self.set(ty, format!("insertvalue {result} {all}, {vector} {}, {at}", value.text)).text;
-        }
-        self.line(format!("ret {result} {all}"));
-        let body = self.take_text();
-        (self.out, self.next, self.known) = outside;
+        let body = self.written_apart(|this| {
+            let word = Ty::int(64, 0);
+            let rows: Vec<Val> = (0..ty.lanes)
+                .map(|lane| {
+                    // Out of memory, of which processors load two words in a cycle: to take vectors apart in registers is as much work as a gather.
+                    let at = this.offset("%addresses", 8 * lane);
+                    let place = this.set(word, format!("load volatile ptr, ptr {at}"));
+                    let place = this.set(word, format!("getelementptr i8, ptr {}, i64 %low", place.text));
+                    this.load_memory(Ty { lanes: WORDS as u32, ..ty }, &place.text, ty.element.bits() / 8)
+                })
+                .collect();
+            let words = this.words_of_a_gather().min(ty.lanes) as usize;
+            let registers: Vec<[Val; WORDS]> = rows.chunks(words).map(|rows| this.exchanged(rows)).collect();
+            let mut all = "poison".to_owned();
+            for at in 0..WORDS {
+                let parts = registers.iter().map(|words| words[at].clone()).collect();
+                let value = this.joined_in_pairs(parts);
+                all = this.set(ty, format!("insertvalue {result} {all}, {vector} {}, {at}", value.text)).text;
+            }
+            this.line(format!("ret {result} {all}"));
+        });
         self.plan.declare(format!("define internal {result} {name}(ptr %addresses, i64 %low) #1 {{\n{body}}}"));
         (name, result)
     }
