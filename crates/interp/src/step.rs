@@ -164,7 +164,13 @@ impl Steps {
         let constants = constants.map(|(global, index)| (index, global.size)).collect();
         let mut numbers = Numbers::default();
         let products = functions.iter().zip(steps).map(|(function, step)| Direct::new(function, step, &mut numbers));
-        let products = products.collect();
+        let products: Vec<_> = products.collect();
+        let lacking = |(step, product): &(&Step, &Option<Direct>)| step.kept != [false; 2] && product.is_none();
+        if let Some((step, _)) = steps.iter().zip(&products).find(lacking) {
+            let inst = &body.insts[step.inst as usize];
+            let instruction = format!("{} without its factors", module.mnemonic(inst.mnemonic));
+            return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
+        }
         let fetches = functions.iter().map(Fetch::new).collect();
         let needs = steps.iter().map(|step| match body.insts[step.inst as usize].op {
             Op::Call { .. } => Needs::Memory,
@@ -219,6 +225,10 @@ impl Steps {
             && product.run(self.isa, words, &mut state.factors)
         {
             return Ok(());
+        }
+        if self.products[step].as_ref().is_some_and(|product| product.lacks_factors() && (width, mask) != (LANES, FULL))
+        {
+            return Err((FaultKind::Internal("a product of some lanes without its factors".to_owned()), 0));
         }
         state.shared.id = cta;
         state.shared.worker = worker;

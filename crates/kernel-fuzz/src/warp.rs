@@ -20,7 +20,8 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
     }
     let from = if g.rng.bool() { g.word() } else { g.rng.u32(..32).to_string() };
     match g.rng.u32(..15) {
-        13.. if g.full_warps => product(g, together),
+        13 if g.full_warps => product(g, together),
+        14 if g.full_warps => products_of_halves(g, together),
         10.. => parted(g),
         // Lanes that are not there have nothing to tell.
         0..=3 if g.full_warps => format!(
@@ -54,6 +55,42 @@ fn product(g: &mut Generator, together: Together) -> String {
     format!(
         "mul.f64 {a}, {a}, 0d3FC0000000000000;\nfma.rn.f64 %g5, {c}, {d}, {b};\n{kind} {{{sums}}}, {{{a}}}, {{{b}}}, {{{added}}};{waits}"
     )
+}
+
+/// Products of matrices of halves, which have factors in common, unless something writes to them in between. Any words are factors: infinities and NaNs too, or numbers near 1.
+fn products_of_halves(g: &mut Generator, together: Together) -> String {
+    let mut words: Vec<u32> = (1..=8).collect();
+    g.rng.shuffle(&mut words);
+    let [a, b, c] = [&words[..4], &words[4..6], &words[6..]].map(|part| {
+        let names: Vec<String> = part.iter().map(|word| format!("%r{word}")).collect();
+        names
+    });
+    let mut text = String::new();
+    if g.rng.bool() {
+        for word in a.iter().chain(&b) {
+            text += &format!("and.b32 {word}, {word}, 0x87ff87ff;\nor.b32 {word}, {word}, 0x38003800;\n");
+        }
+    }
+    let (a, b) = (a.join(", "), b.join(", "));
+    let c = c.join(", ");
+    for _ in 0..g.rng.u32(2..=4) {
+        text += &match g.rng.u32(..3) {
+            0 => format!("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {{{c}}}, {{{a}}}, {{{b}}}, {{{c}}};\n"),
+            1 => format!(
+                "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {{%f1, %f2, %f3, %f4}}, {{{a}}}, {{{b}}}, {{%f4, %f1, %f2, %f3}};\n"
+            ),
+            _ => format!(
+                "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{%f1, %f2, %f3, %f4}}, {{{a}}}, {{{b}}}, {{%f1, %f2, %f3, %f4}};\n"
+            ),
+        };
+        text += &match g.rng.u32(..4) {
+            0 => format!("xor.b32 {0}, {0}, 0x80000001;\n", g.word()),
+            1 => format!("@{0} add.u32 {1}, {1}, 7;\n", g.predicate(), g.word()),
+            2 if together == Together::Cta => "bar.sync 0;\n".to_owned(),
+            _ => String::new(),
+        };
+    }
+    text.trim_end().to_owned()
 }
 
 /// A lock that every thread takes, wherever it stands, to add to a word.

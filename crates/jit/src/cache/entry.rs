@@ -117,6 +117,7 @@ impl Parts {
                 word(out, registers.len() as u32);
                 registers.iter().for_each(|Reg(number)| word(out, *number));
             }
+            out.extend(step.kept.map(u8::from));
         }
         word(out, self.stops.len() as u32);
         for stop in &self.stops {
@@ -151,8 +152,10 @@ impl Parts {
         });
         let sites = sites.collect::<Option<_>>()?;
         let count = input.count()?;
-        let steps = (0..count)
-            .map(|_| Some(Step { inst: input.word()?, reads: input.registers()?, writes: input.registers()? }));
+        let steps = (0..count).map(|_| {
+            let (inst, reads, writes) = (input.word()?, input.registers()?, input.registers()?);
+            Some(Step { inst, reads, writes, kept: [input.byte()? != 0, input.byte()? != 0] })
+        });
         let steps = steps.collect::<Option<_>>()?;
         let count = input.count()?;
         let stops = (0..count).map(|_| {
@@ -218,7 +221,7 @@ mod tests {
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,
             local: [16, 32],
-            steps: vec![Step { inst: 3, reads: vec![Reg(1), Reg(500)], writes: vec![] }],
+            steps: vec![Step { inst: 3, reads: vec![Reg(1), Reg(500)], writes: vec![], kept: [true, false] }],
             stops: vec![
                 Stop { kind: StopKind::Trap, line: 12, loc: None },
                 Stop { kind: StopKind::NoFunction, line: 13, loc: NonZeroU32::new(4).map(LocId) },

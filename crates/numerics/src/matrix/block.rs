@@ -15,10 +15,8 @@ pub const COLUMNS: usize = 8;
 pub type Rows = [[u32; ROWS]; 4];
 /// Eight columns of `b`, of each the same four `k`: `.f32`.
 pub type Columns = [u32; 4 * COLUMNS];
-/// Eight columns of `d`: `.f32`. Each is a cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub struct Sums(pub [[u32; ROWS]; COLUMNS]);
+/// Eight columns of `d`: `.f32`.
+pub type Sums<V> = [<V as Vectors>::Words; COLUMNS];
 
 /// The most products of an element, in fours.
 pub const QUADS: usize = 16;
@@ -96,7 +94,7 @@ impl<const N: usize> Left<N> {
                 }
             }
         }
-        self.near = odd.is_nothing(NEAR);
+        self.near = odd.factors_are_none(NEAR);
     }
 }
 
@@ -120,12 +118,12 @@ impl<const N: usize> Right<N> {
                 odd.meet_factors(upper);
             }
         }
-        self.near = odd.is_nothing(NEAR);
+        self.near = odd.factors_are_none(NEAR);
     }
 }
 
-/// `d = a * b + d`, of all products of the first `quads` fours of `k` and the summand at once. `subnormal` says whether factors can be subnormal as `.f32`. What vectors cannot
-/// tell is not done: then it is `false`, and `d` what it was.
+/// `a * b + d`, of all products of the first `quads` fours of `k` and the summand at once. `subnormal` says whether factors can be subnormal as `.f32`. None where
+/// vectors cannot tell.
 #[inline(always)]
 pub fn multiply<V: Vectors, const N: usize>(
     v: V,
@@ -134,11 +132,14 @@ pub fn multiply<V: Vectors, const N: usize>(
     quads: usize,
     a: &Left<N>,
     b: &Right<N>,
-    d: &mut Sums,
-) -> bool {
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
     let quads = quads.min(N);
-    (a.near && b.near && near(v, how, quads, a, b, d))
-        || far_away(v, how, subnormal, &a.elements[..quads], &b.elements[..quads], d)
+    let done = if a.near && b.near { near(v, how, quads, a, b, d) } else { None };
+    match done {
+        None => far_away(v, how, subnormal, &a.elements[..quads], &b.elements[..quads], d),
+        done => done,
+    }
 }
 
 /// What is the matter with operands or sums, in any place.
@@ -147,6 +148,8 @@ struct Odd<V: Vectors> {
     /// The largest exponents, and how far the least are below 255, by byte; both 0 for zeros.
     largest: V::Words,
     least: V::Words,
+    /// The largest exponents of summands, where `.f32` has them.
+    summands: V::Words,
     /// Words with the top bit set.
     signs: V::Words,
 }
@@ -154,7 +157,8 @@ struct Odd<V: Vectors> {
 impl<V: Vectors> Odd<V> {
     #[inline(always)]
     fn new(v: V) -> Self {
-        Self { v, largest: v.splat(0), least: v.splat(0), signs: v.splat(0) }
+        let none = v.splat(0);
+        Self { v, largest: none, least: none, summands: none, signs: none }
     }
 
     /// Looks at exponents, one in each byte.
@@ -187,12 +191,19 @@ impl<V: Vectors> Odd<V> {
         v.if_greater(exponents, v.splat(0), exponents, v.splat(NONE))
     }
 
-    /// Whether there was nothing, with exponents in a range.
+    /// Whether there was nothing with factors, with exponents in a range.
     #[inline(always)]
-    fn is_nothing(&self, [least, largest]: [u8; 2]) -> bool {
+    fn factors_are_none(&self, [least, largest]: [u8; 2]) -> bool {
         let v = self.v;
         let beyond = v.or(beyond(v, self.largest, largest), beyond(v, self.least, u8::MAX - (least - 1)));
         !v.any(v.or(beyond, v.shr::<31>(self.signs)))
+    }
+
+    /// Whether there was nothing with sums: none too large, no infinity and no NaN.
+    #[inline(always)]
+    fn sums_are_none(&self) -> bool {
+        let v = self.v;
+        !v.any(v.shr::<31>(v.or(self.signs, v.add(self.summands, v.splat(1 << 23)))))
     }
 }
 
@@ -203,6 +214,27 @@ fn beyond<V: Vectors>(v: V, bytes: V::Words, limit: u8) -> V::Words {
     v.xor(v.max_bytes(bytes, limit), limit)
 }
 
+/// The same where there is nothing special: factors are near 1, and each element has products. None where it is not so.
+#[inline(always)]
+pub fn multiply_plain<V: Vectors, const N: usize>(
+    v: V,
+    how: Accumulation,
+    quads: usize,
+    a: &Left<N>,
+    b: &Right<N>,
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
+    if !(a.near && b.near) {
+        return None;
+    }
+    let products = Products { how, a: &a.elements[..quads], b: &b.elements[..quads], below: BELOW_NEAR };
+    let largest = largest_near(v, quads, a, b);
+    match lacks_products(v, largest) {
+        false => near_sums::<V, true>(v, &products, largest, d),
+        true => None,
+    }
+}
+
 /// With exponents in bytes.
 #[inline(always)]
 fn near<V: Vectors, const N: usize>(
@@ -211,44 +243,82 @@ fn near<V: Vectors, const N: usize>(
     quads: usize,
     a: &Left<N>,
     b: &Right<N>,
-    d: &mut Sums,
-) -> bool {
-    let mut odd = Odd::new(v);
-    let mut sums = *d;
-    let (left, right) = (&a.elements[..quads], &b.elements[..quads]);
-    // Sums of bytes are 127 and more where `.f32` has this.
-    let below = v.splat(u32::from_le_bytes([127; 4]));
-    let off = v.splat(u32::from_le_bytes([(127 - BELOW_NEAR) as u8; 4]));
-    for four in 0..COLUMNS / TOGETHER {
-        let mut largest = below;
-        for (of_a, of_b) in a.exponents[..quads].iter().zip(&b.exponents[..quads]) {
-            for k in 0..4 {
-                largest = v.max_bytes(largest, v.add_bytes(v.load(&of_a[k]), v.splat(of_b[four][k])));
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
+    let products = Products { how, a: &a.elements[..quads], b: &b.elements[..quads], below: BELOW_NEAR };
+    near_sums::<V, false>(v, &products, largest_near(v, quads, a, b), d)
+}
+
+/// The largest exponents of products, of four columns in the bytes of a word. They are 127 more than `.f32` has; 127 where there is no product, and more where there is one.
+#[inline(always)]
+fn largest_near<V: Vectors, const N: usize>(
+    v: V,
+    quads: usize,
+    a: &Left<N>,
+    b: &Right<N>,
+) -> [V::Words; COLUMNS / TOGETHER] {
+    let mut largest = [v.splat(u32::from_le_bytes([127; 4])); COLUMNS / TOGETHER];
+    for (of_a, of_b) in a.exponents[..quads].iter().zip(&b.exponents[..quads]) {
+        for k in 0..4 {
+            let of_a = v.load(&of_a[k]);
+            for four in 0..COLUMNS / TOGETHER {
+                largest[four] = v.max_bytes(largest[four], v.add_bytes(of_a, v.splat(of_b[four][k])));
             }
         }
-        let largest = v.sub(largest, off);
-        let largest = [v.shl::<23>(largest), v.shl::<15>(largest), v.shl::<7>(largest), v.shr::<1>(largest)];
-        for (at, largest) in largest.as_chunks::<AT_ONCE>().0.iter().enumerate() {
-            let first = TOGETHER * four + AT_ONCE * at;
-            let largest = largest.map(
-                #[inline(always)]
-                |largest| v.and(largest, v.splat(EXPONENT)),
-            );
-            let below = v.splat(BELOW_NEAR << 23);
-            column_sums(how, left, right, first, largest, below, d, &mut sums, &mut odd);
-        }
     }
-    let done = !v.any(v.shr::<31>(odd.signs));
-    if done {
-        *d = sums;
+    largest
+}
+
+/// Whether an element has no products.
+#[inline(always)]
+fn lacks_products<V: Vectors>(v: V, largest: [V::Words; COLUMNS / TOGETHER]) -> bool {
+    let product = v.splat(u32::from_le_bytes([128; 4]));
+    let mut lacks = v.splat(0);
+    for four in &largest {
+        lacks = v.or(lacks, v.xor(v.max_bytes(*four, product), *four));
     }
-    done
+    v.any(lacks)
+}
+
+/// The sums of products of whose exponents the largest are known, in bytes. `ALL` says that there are products in each element.
+#[inline(always)]
+fn near_sums<V: Vectors, const ALL: bool>(
+    v: V,
+    products: &Products<'_>,
+    largest: [V::Words; COLUMNS / TOGETHER],
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
+    let mut odd = Odd::new(v);
+    let off = v.splat(u32::from_le_bytes([(127 - BELOW_NEAR) as u8; 4]));
+    let (lower, upper) = (v.sub(largest[0], off), v.sub(largest[1], off));
+    let exponent = v.splat(EXPONENT);
+    let largest = [
+        [v.shl::<23>(lower), v.shl::<15>(lower)],
+        [v.shl::<7>(lower), v.shr::<1>(lower)],
+        [v.shl::<23>(upper), v.shl::<15>(upper)],
+        [v.shl::<7>(upper), v.shr::<1>(upper)],
+    ];
+    let mut sums = *d;
+    for two in 0..COLUMNS / AT_ONCE {
+        let first = AT_ONCE * two;
+        let largest = [v.and(largest[two][0], exponent), v.and(largest[two][1], exponent)];
+        let two = products.sums::<V, AT_ONCE, ALL>(first, largest, [d[first], d[first + 1]], &mut odd);
+        [sums[first], sums[first + 1]] = two;
+    }
+    odd.sums_are_none().then_some(sums)
 }
 
 /// [`far`], once in a program.
 #[cold]
 #[inline(never)]
-fn far_away<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
+fn far_away<V: Vectors>(
+    v: V,
+    how: Accumulation,
+    subnormal: bool,
+    a: &[Rows],
+    b: &[Columns],
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
     v.run(
         #[inline(always)]
         || far(v, how, subnormal, a, b, d),
@@ -257,7 +327,14 @@ fn far_away<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b:
 
 /// With exponents in words.
 #[inline(always)]
-fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
+fn far<V: Vectors>(
+    v: V,
+    how: Accumulation,
+    subnormal: bool,
+    a: &[Rows],
+    b: &[Columns],
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
     let quads = a.len().min(b.len()).min(QUADS);
     let mut odd = Odd::new(v);
     let mut of_a = [[v.splat(0); 4]; QUADS];
@@ -271,6 +348,7 @@ fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Co
         let upper = v.store(odd.far_exponents(subnormal, v.load(&halves[1])));
         of_b[quad] = pulp::cast([lower, upper]);
     }
+    let products = Products { how, a, b, below: BELOW_FAR };
     let mut sums = *d;
     for column in 0..COLUMNS {
         let mut largest = v.splat(BELOW_FAR);
@@ -280,74 +358,80 @@ fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Co
                 largest = v.max(largest, v.sub(sum, v.splat(127)));
             }
         }
-        let (largest, below) = (v.shl::<23>(largest), v.splat(BELOW_FAR << 23));
-        column_sums(how, a, b, column, [largest], below, d, &mut sums, &mut odd);
+        [sums[column]] = products.sums::<V, 1, false>(column, [v.shl::<23>(largest)], [d[column]], &mut odd);
     }
-    let done = odd.is_nothing(FAR);
-    if done {
-        *d = sums;
-    }
-    done
+    (odd.factors_are_none(FAR) && odd.sums_are_none()).then_some(sums)
 }
 
-/// Some columns of sums, from the first on, of whose products `largest` are the largest exponents, where `.f32` has them, and `below` if there are none.
-#[expect(clippy::too_many_arguments, reason = "what a loop needs that is written twice")]
-#[inline(always)]
-fn column_sums<V: Vectors, const W: usize>(
+/// The products of a block.
+struct Products<'a> {
     how: Accumulation,
-    a: &[Rows],
-    b: &[Columns],
-    first: usize,
-    largest: [V::Words; W],
-    below: V::Words,
-    d: &Sums,
-    sums: &mut Sums,
-    odd: &mut Odd<V>,
-) {
-    let v = odd.v;
-    let (mut scales, mut units) = ([v.splat(0); W], [v.splat(0); W]);
-    for at in 0..W {
-        let of_summand = v.and(v.load(&d.0[first + at]), v.splat(EXPONENT));
-        let exponent = v.max(largest[at], of_summand);
-        // An infinity or a NaN.
-        odd.signs = v.or(odd.signs, v.add(of_summand, v.splat(1 << 23)));
-        // The power of two that brings the last place that is kept to 1, and its reciprocal.
-        scales[at] = v.sub(v.splat((254 + how.fraction) << 23), exponent);
-        units[at] = v.sub(exponent, v.splat(how.fraction << 23));
-    }
-    // Each is below 2^27, of at most 16 that are not zero.
-    let mut totals = [v.splat(0); W];
-    for (a, b) in a.iter().zip(b) {
-        for k in 0..4 {
-            let factors = v.load(&a[k]);
-            for at in 0..W {
-                // Exact: factors have 11 bits at most.
-                let product = v.mul(factors, v.splat(b[4 * (first + at) + k]));
-                totals[at] = v.add(totals[at], v.truncate(v.mul(product, scales[at])));
+    a: &'a [Rows],
+    b: &'a [Columns],
+    /// Below the exponents of all of them.
+    below: u32,
+}
+
+impl Products<'_> {
+    /// Some columns of sums, from the first on, of whose products `largest` are the largest exponents, where `.f32` has them, and `below` if there are none; `ALL` says that there
+    /// are some in each element.
+    #[inline(always)]
+    fn sums<V: Vectors, const W: usize, const ALL: bool>(
+        &self,
+        first: usize,
+        largest: [V::Words; W],
+        summands: [V::Words; W],
+        odd: &mut Odd<V>,
+    ) -> [V::Words; W] {
+        let v = odd.v;
+        let how = self.how;
+        let (mut scales, mut units) = ([v.splat(0); W], [v.splat(0); W]);
+        for at in 0..W {
+            let of_summand = v.and(summands[at], v.splat(EXPONENT));
+            let exponent = v.max(largest[at], of_summand);
+            odd.summands = v.max(odd.summands, of_summand);
+            // The power of two that brings the last place that is kept to 1, and its reciprocal.
+            scales[at] = v.sub(v.splat((254 + how.fraction) << 23), exponent);
+            units[at] = v.sub(exponent, v.splat(how.fraction << 23));
+        }
+        // Each is below 2^27, of at most 16 that are not zero.
+        let mut totals = [v.splat(0); W];
+        for (a, b) in self.a.iter().zip(self.b) {
+            for k in 0..4 {
+                let factors = v.load(&a[k]);
+                for at in 0..W {
+                    // Exact: factors have 11 bits at most.
+                    let product = v.mul(factors, v.splat(b[4 * (first + at) + k]));
+                    totals[at] = v.add(totals[at], v.truncate(v.mul(product, scales[at])));
+                }
             }
         }
-    }
-    for at in 0..W {
-        let summand = v.load(&d.0[first + at]);
-        let kept = v.truncate(v.mul(summand, scales[at]));
-        let sum = v.add(totals[at], kept);
-        odd.signs = v.or(odd.signs, v.and(v.xor(sum, totals[at]), v.xor(sum, kept)));
-        let rounded = v.towards_zero(sum);
-        let rounded = match how.rounded {
-            Rounded::Truncated(23) => v.mul(rounded, units[at]),
-            Rounded::Truncated(fraction) => v.and(v.mul(rounded, units[at]), v.splat(u32::MAX << (23 - fraction))),
-            Rounded::Half => {
-                // An odd last place tells what is cut off.
-                let cut = v.xor(sum, v.truncate(rounded));
-                let rounded = v.if_greater(cut, v.splat(0), v.or(rounded, v.splat(1)), rounded);
-                v.round_to_half(v.mul(rounded, units[at]))
+        let mut sums = totals;
+        for at in 0..W {
+            let kept = v.truncate(v.mul(summands[at], scales[at]));
+            let sum = v.add(totals[at], kept);
+            odd.signs = v.or(odd.signs, v.and(v.xor(sum, totals[at]), v.xor(sum, kept)));
+            let rounded = v.towards_zero(sum);
+            sums[at] = match how.rounded {
+                Rounded::Truncated(23) => v.mul(rounded, units[at]),
+                Rounded::Truncated(fraction) => v.and(v.mul(rounded, units[at]), v.splat(u32::MAX << (23 - fraction))),
+                Rounded::Half => {
+                    // An odd last place tells what is cut off.
+                    let cut = v.xor(sum, v.truncate(rounded));
+                    let rounded = v.if_greater(cut, v.splat(0), v.or(rounded, v.splat(1)), rounded);
+                    v.round_to_half(v.mul(rounded, units[at]))
+                }
+            };
+            if !ALL {
+                // Without products, the summand, of which a zero is positive.
+                let alone = match how.rounded {
+                    Rounded::Truncated(fraction) => v.and(summands[at], v.splat(u32::MAX << (23 - fraction))),
+                    Rounded::Half => summands[at],
+                };
+                let alone = v.add_floats(alone, v.splat(0));
+                sums[at] = v.if_greater(largest[at], v.splat(self.below << 23), sums[at], alone);
             }
-        };
-        // Without products, the summand, of which a zero is positive.
-        let alone = match how.rounded {
-            Rounded::Truncated(fraction) => v.and(summand, v.splat(u32::MAX << (23 - fraction))),
-            Rounded::Half => summand,
-        };
-        sums.0[first + at] = v.store(v.if_greater(largest[at], below, rounded, v.add_floats(alone, v.splat(0))));
+        }
+        sums
     }
 }

@@ -8,7 +8,7 @@
 //! of any operands.
 
 use super::Sizes;
-use super::block::{self, COLUMNS, Left, QUADS, ROWS, Right, Sums};
+use super::block::{self, COLUMNS, Left, QUADS, ROWS, Right};
 use super::special;
 use super::vector::Vectors;
 use crate::Rounding;
@@ -96,19 +96,23 @@ fn group<V: Vectors>(
                 }
             }
             of_b.ready(v, true, quads);
-            let mut sums = Sums([[0; ROWS]; COLUMNS]);
-            for (at, sums) in sums.0.iter_mut().enumerate().take(columns) {
-                for (sum, value) in sums.iter_mut().zip(&d[(column + at) * m + row..][..rows]) {
-                    *sum = value.to_bits();
+            let mut summands = [[0; ROWS]; COLUMNS];
+            for (at, summands) in summands.iter_mut().enumerate().take(columns) {
+                for (summand, value) in summands.iter_mut().zip(&d[(column + at) * m + row..][..rows]) {
+                    *summand = value.to_bits();
                 }
             }
-            if !block::multiply(v, how, true, quads, &of_a, &of_b, &mut sums) {
+            let summands = summands.map(
+                #[inline(always)]
+                |column| v.load(&column),
+            );
+            let Some(sums) = block::multiply(v, how, true, quads, &of_a, &of_b, &summands) else {
                 special::multiply(how, sizes, [a, b], absent, d, [row..row + rows, column..column + columns]);
                 continue;
-            }
-            for (at, sums) in sums.0.iter().enumerate().take(columns) {
-                for (value, sum) in d[(column + at) * m + row..][..rows].iter_mut().zip(sums) {
-                    *value = f32::from_bits(*sum);
+            };
+            for (at, sums) in sums.iter().enumerate().take(columns) {
+                for (value, sum) in d[(column + at) * m + row..][..rows].iter_mut().zip(v.store(*sums)) {
+                    *value = f32::from_bits(sum);
                 }
             }
         }

@@ -14,6 +14,8 @@ pub struct Step {
     pub reads: Vec<Reg>,
     /// What it writes.
     pub writes: Vec<Reg>,
+    /// Of a product of matrices, whether the factors on the left and on the right are what they were in a step before: those are not handed over again.
+    pub kept: [bool; 2],
 }
 
 impl Step {
@@ -23,7 +25,7 @@ impl Step {
 
     /// The step that is instruction `number` of its body.
     pub fn of(number: u32, inst: &Inst) -> Step {
-        let mut step = Step { inst: number, reads: Vec::new(), writes: Vec::new() };
+        let mut step = Step { inst: number, reads: Vec::new(), writes: Vec::new(), kept: [false; 2] };
         for operand in inst.operands() {
             if operand.role == Role::Guard {
                 continue;

@@ -45,6 +45,7 @@ impl Writer<'_> {
         self.mask = self.constant(self.mask_type(), 1).text;
         self.sides.clear();
         self.quads.clear();
+        self.products.clear();
         self.deferred.clear();
     }
 

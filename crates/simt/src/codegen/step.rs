@@ -2,7 +2,7 @@
 //!
 //! Operands and results are handed over through memory, as [`Step`] says.
 
-use warploom_ptx::ir::{Inst, MatrixOp, Op, Reg, ScalarType, Space, Step};
+use warploom_ptx::ir::{Fragment, Inst, Layout, MatrixOp, Op, Product, Reg, ScalarType, Shape, Space, Step};
 
 use super::context;
 use super::double::Doubles;
@@ -37,7 +37,7 @@ impl Writer<'_> {
 
     /// Has the executor run an instruction.
     pub(super) fn stepped(&mut self, inst: &Inst) -> Result<(), String> {
-        let step = Step::of(self.inst, inst);
+        let mut step = Step::of(self.inst, inst);
         let body = self.body();
         let ty_of = |reg: &Reg| body.regs[reg.0 as usize].ty;
         let places = (step.reads.len() + step.writes.len()) as u32;
@@ -52,9 +52,10 @@ impl Writer<'_> {
             Doubles::Here(done) => Some(done),
             Doubles::Nothing => None,
         };
+        let handed = self.handed_over(inst, &mut step);
         self.steps = self.steps.max(places);
         let types: Vec<ScalarType> = step.reads.iter().chain(&step.writes).map(ty_of).collect();
-        for (at, reg) in step.reads.iter().enumerate() {
+        for (at, reg) in step.reads.iter().enumerate().filter(|(_, reg)| handed.contains(reg)) {
             let value = self.operand(warploom_ptx::ir::Operand::Reg(*reg), types[at]);
             let value = self.splat(&value);
             let value = match types[at] {
@@ -99,6 +100,34 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// The operands that are handed over: all, but for factors of a product that the executor has from one before, as it does where all lanes run. Then it has
+    /// made them ready, too, and need not look whether they are the same.
+    fn handed_over(&mut self, inst: &Inst, step: &mut Step) -> Vec<Reg> {
+        let Some(product) = product(inst).filter(|_| self.full && inst.guard.is_none()) else {
+            return step.reads.clone();
+        };
+        let body = self.body();
+        for side in [Fragment::A, Fragment::B] {
+            let own = factor(product, side);
+            step.kept[usize::from(side == Fragment::B)] = self.products.iter().any(|&before| {
+                let same = |before| {
+                    let (before, shape) = (factor(before, side), [before.shape, product.shape]);
+                    before == own && shape[0] == shape[1]
+                };
+                let between = &body.insts[before as usize..self.inst as usize];
+                let writes = |inst: &Inst| {
+                    inst.operands().iter().any(|operand| operand.def().is_some_and(|reg| own.1.contains(&reg)))
+                };
+                self::product(&body.insts[before as usize]).is_some_and(same) && !between.iter().any(writes)
+            });
+        }
+        self.products.push(self.inst);
+        let new = [Fragment::A, Fragment::B].into_iter().zip(step.kept).filter(|(_, kept)| !kept);
+        let mut handed: Vec<Reg> = new.flat_map(|(side, _)| factor(product, side).1).collect();
+        handed.extend(product.c.iter().filter_map(|operand| operand.reg()));
+        handed
+    }
+
     /// Calls the executor, and leaves if the instruction has failed.
     fn call_step(&mut self, step: &Step, places: u32) {
         let bits = self.running();
@@ -129,4 +158,28 @@ impl Writer<'_> {
             format!("extractelement {} {}, i32 {}", value.ty.text(), value.text, lane.text),
         )
     }
+}
+
+/// The product that an instruction is, if the executor keeps factors of such: of 16 bits or `.tf32`, in blocks of 16 rows, whose operands are all registers.
+fn product(inst: &Inst) -> Option<&Product> {
+    /// Elements of results, and of what is multiplied for each, at most.
+    const RESULTS: u32 = 256;
+    const TERMS: u32 = 16;
+    let Op::Matrix(op) = &inst.op else { return None };
+    let (MatrixOp::WmmaMma(product) | MatrixOp::Mma(product)) = &**op else { return None };
+    let Shape { m, n, k } = product.shape;
+    let wide = matches!(product.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
+    let whole = m.is_multiple_of(16) && u32::from(m) * u32::from(n) <= RESULTS && u32::from(k) <= TERMS;
+    let plain = !product.satfinite && product.sparse.is_none() && product.scales.is_none();
+    let registers = [&product.a, &product.b].iter().all(|factor| factor.iter().all(|operand| operand.reg().is_some()));
+    (wide && whole && plain && registers).then_some(product)
+}
+
+/// A factor of a product: how it lies in which registers.
+fn factor(product: &Product, side: Fragment) -> ((ScalarType, Layout), Vec<Reg>) {
+    let (how, operands) = match side {
+        Fragment::A => ((product.a_ty, product.a_layout), &product.a),
+        _ => ((product.b_ty, product.b_layout), &product.b),
+    };
+    (how, operands.iter().filter_map(|operand| operand.reg()).collect())
 }

@@ -24,6 +24,10 @@ pub(crate) struct Direct {
     /// Its rows are those of the places.
     site: ProductSite,
     how: Accumulation,
+    /// It is for [`fragments::multiply_plain`].
+    plain: bool,
+    /// Which sides' factors are what they were when they were last met, and not handed over.
+    met: [bool; 2],
     /// Where the factors are kept.
     left: [usize; BLOCKS],
     right: [usize; BLOCKS],
@@ -99,37 +103,62 @@ impl Direct {
         for (block, place) in right.iter_mut().enumerate().take(across) {
             *place = number(fragments::of_right(&site, block), &mut numbers.right);
         }
-        Some(Direct { how, left, right, site })
+        Some(Direct { how, plain: fragments::is_plain(&site, how), met: step.kept, left, right, site })
     }
 
     /// Computes it from what is handed over; `false` if operands are not for this: then nothing has changed.
     pub(crate) fn run(&self, isa: Isa, words: &mut [u64], factors: &mut Factors) -> bool {
         let rows: &mut [Row32] = pulp::bytemuck::cast_slice_mut(words);
-        match isa {
+        let done = match isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512(token) => self.multiply(token, rows, factors),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2(token) => self.multiply(token, rows, factors),
             Isa::Baseline => self.multiply(Arrays, rows, factors),
+        };
+        if !done {
+            self.hand_over(rows, factors);
+        }
+        done
+    }
+
+    /// Whether factors are not handed over.
+    pub(crate) fn lacks_factors(&self) -> bool {
+        self.met != [false; 2]
+    }
+
+    /// Puts what is not handed over where it would be, for somebody else.
+    #[cold]
+    fn hand_over(&self, registers: &mut [Row32], factors: &Factors) {
+        let Direct { site, met, left, right, .. } = self;
+        let [high, across] = fragments::blocks(site);
+        let left = left.iter().map(|number| &factors.left[*number].words);
+        let left = left.enumerate().map(|(block, words)| (fragments::of_left(site, block), words));
+        let right = right.iter().map(|number| &factors.right[*number].words);
+        let right = right.enumerate().map(|(block, words)| (fragments::of_right(site, block), words));
+        let left = left.take(if met[0] { high } else { 0 });
+        let right = right.take(if met[1] { across } else { 0 });
+        for (row, words) in left.chain(right).flat_map(|(rows, words)| rows.iter().zip(words)) {
+            registers[*row as usize] = *words;
         }
     }
 
     #[inline(always)]
     fn multiply<V: Vectors>(&self, v: V, registers: &mut [Row32], factors: &mut Factors) -> bool {
-        let Direct { site, how, left, right } = self;
+        let Direct { site, how, plain, met, left, right } = self;
         reach(&mut factors.left, left);
         reach(&mut factors.right, right);
         v.run(
             #[inline(always)]
             || {
                 let [high, across] = fragments::blocks(site);
-                for (block, number) in left.iter().enumerate().take(high) {
+                for (block, number) in left.iter().enumerate().take(if met[0] { 0 } else { high }) {
                     let (rows, kept) = (fragments::of_left(site, block), &mut factors.left[*number]);
                     if !kept.meets(v, rows, registers) {
                         fragments::make_left(v, site, rows, registers, &mut kept.factor);
                     }
                 }
-                for (block, number) in right.iter().enumerate().take(across) {
+                for (block, number) in right.iter().enumerate().take(if met[1] { 0 } else { across }) {
                     let (rows, kept) = (fragments::of_right(site, block), &mut factors.right[*number]);
                     if !kept.meets(v, rows, registers) {
                         fragments::make_right(v, site, rows, registers, &mut kept.factor);
@@ -137,7 +166,8 @@ impl Direct {
                 }
                 let left = left.map(|number| &factors.left[number].factor);
                 let right = right.map(|number| &factors.right[number].factor);
-                fragments::multiply_ready(v, *how, site, registers, left, right)
+                (*plain && fragments::multiply_plain(v, *how, site, registers, left[0], right[0]))
+                    || fragments::multiply_ready(v, *how, site, registers, left, right)
             },
         )
     }

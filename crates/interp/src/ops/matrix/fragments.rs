@@ -4,7 +4,7 @@
 //! lanes of quads (which the same exchange undoes) gives columns, with rows in an order that does not matter, as summands and results have the same. The order of `k` does not matter either.
 
 use warploom_numerics::matrix::block::{self, COLUMNS, ROWS, Sums as Block};
-use warploom_numerics::matrix::{Accumulation, Vectors};
+use warploom_numerics::matrix::{Accumulation, Rounded, Vectors};
 use warploom_ptx::ir::ScalarType;
 
 use super::product::{ProductSite, Sums};
@@ -120,19 +120,51 @@ pub(super) fn multiply_ready<V: Vectors>(
     right: [&Right; BLOCKS],
 ) -> bool {
     let [high, across] = blocks(site);
-    let mut results = [Block([[0; ROWS]; COLUMNS]); BLOCKS];
-    for (number, sums) in results.iter_mut().enumerate().take(high * across) {
-        let (row, column) = (number / across, number % across);
-        read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers, sums);
+    let mut results = [[v.splat(0); COLUMNS]; BLOCKS];
+    for (number, results) in results.iter_mut().enumerate().take(high * across) {
+        let summands = read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers);
+        let (left, right) = (left[number / across], right[number % across]);
         let subnormal = site.a_ty != ScalarType::F16;
-        if !block::multiply(v, how, subnormal, site.sizes.k / 4, left[row], right[column], sums) {
-            return false;
+        match block::multiply(v, how, subnormal, site.sizes.k / 4, left, right, &summands) {
+            Some(sums) => *results = sums,
+            None => return false,
         }
     }
+    // Results may lie where summands of other blocks do.
     for (number, sums) in results.iter().enumerate().take(high * across) {
         write(v, site.d_ty, of_block(site.d_ty, &site.d.rows, number), registers, sums);
     }
     true
+}
+
+/// Whether a product is what [`multiply_plain`] is for: a block with summands and results of `.f32`.
+pub(super) fn is_plain(site: &ProductSite, how: Accumulation) -> bool {
+    let whole = [site.c_ty, site.d_ty] == [ScalarType::F32; 2] && how.rounded == PLAIN;
+    whole && blocks(site) == [1, 1]
+}
+
+/// How its sums are rounded.
+const PLAIN: Rounded = Rounded::Truncated(23);
+
+/// [`multiply_ready`] for most products, without anything that others need; `false` where operands are not for this: then nothing has changed.
+#[inline(always)]
+pub(super) fn multiply_plain<V: Vectors>(
+    v: V,
+    how: Accumulation,
+    site: &ProductSite,
+    registers: &mut [Row32],
+    left: &Left,
+    right: &Right,
+) -> bool {
+    let how = Accumulation { rounded: PLAIN, ..how };
+    let summands = read(v, ScalarType::F32, &site.c.rows, registers);
+    match block::multiply_plain(v, how, site.sizes.k / 4, left, right, &summands) {
+        Some(sums) => {
+            write(v, ScalarType::F32, &site.d.rows, registers, &sums);
+            true
+        }
+        None => false,
+    }
 }
 
 /// The registers that hold a block of summands or results.
@@ -169,37 +201,33 @@ fn numbers<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 2] {
 
 /// Summands.
 #[inline(always)]
-fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], Block(sums): &mut Block) {
+fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32]) -> Block<V> {
     if ty == ScalarType::F16 {
-        let pairs = exchanged(v, [&registers[rows[0] as usize], &registers[rows[1] as usize]]);
-        for quad in 0..4 {
-            let [even, odd] = v.widen(pairs[quad]);
-            sums[2 * quad] = v.store(even);
-            sums[2 * quad + 1] = v.store(odd);
-        }
-        return;
+        let [p, q, r, s] = exchanged(v, [&registers[rows[0] as usize], &registers[rows[1] as usize]]);
+        let ([a, b], [c, d], [e, f], [g, h]) = (v.widen(p), v.widen(q), v.widen(r), v.widen(s));
+        return [a, b, c, d, e, f, g, h];
     }
-    for odd in 0..2 {
-        let columns = exchanged(v, [&registers[rows[odd] as usize], &registers[rows[2 + odd] as usize]]);
-        for quad in 0..4 {
-            sums[2 * quad + odd] = v.store(columns[quad]);
-        }
-    }
+    let [a, c, e, g] = exchanged(v, [&registers[rows[0] as usize], &registers[rows[2] as usize]]);
+    let [b, d, f, h] = exchanged(v, [&registers[rows[1] as usize], &registers[rows[3] as usize]]);
+    [a, b, c, d, e, f, g, h]
 }
 
 /// Results.
 #[inline(always)]
-fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], Block(sums): &Block) {
-    let half = ty == ScalarType::F16;
-    for odd in 0..if half { 1 } else { 2 } {
-        let mut columns = [v.splat(0); 4];
-        for quad in 0..4 {
-            let first = v.load(&sums[2 * quad + odd]);
-            columns[quad] = if half { v.narrow(first, v.load(&sums[2 * quad + 1])) } else { first };
-        }
-        let [a, b, c, d] = v.transpose(columns);
-        let upper = if half { 1 } else { 2 + odd };
-        registers[rows[odd] as usize] = pulp::cast([v.store(a), v.store(b)]);
-        registers[rows[upper] as usize] = pulp::cast([v.store(c), v.store(d)]);
+fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], sums: &Block<V>) {
+    let &[a, b, c, d, e, f, g, h] = sums;
+    if ty == ScalarType::F16 {
+        write_pair(v, registers, [rows[0], rows[1]], [v.narrow(a, b), v.narrow(c, d), v.narrow(e, f), v.narrow(g, h)]);
+    } else {
+        write_pair(v, registers, [rows[0], rows[2]], [a, c, e, g]);
+        write_pair(v, registers, [rows[1], rows[3]], [b, d, f, h]);
     }
+}
+
+/// A pair of registers, of four columns or pairs of columns.
+#[inline(always)]
+fn write_pair<V: Vectors>(v: V, registers: &mut [Row32], pair: [u32; 2], columns: [V::Words; 4]) {
+    let [a, b, c, d] = v.transpose(columns);
+    registers[pair[0] as usize] = pulp::cast([v.store(a), v.store(b)]);
+    registers[pair[1] as usize] = pulp::cast([v.store(c), v.store(d)]);
 }
