@@ -266,6 +266,50 @@ fn fragments_of_doubles_are_refused_where_they_leave_shared_memory() {
     }
 }
 
+/// Two tiles from shared memory of 256 bytes, whose words are numbered, or into it, at the addresses `%s` that the test makes of each lane's own row; what the second register or
+/// the upper half of the memory holds then.
+fn tiles(place: &str, moves: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n.reg .b64 %p, %t; .reg .b32 %r, %s, %a, %b, %x; .reg .pred %q;\n\
+         .shared .align 16 .b32 all[64];\nld.param.u64 %p, [out]; mov.u32 %r, %tid.x; mov.u32 %a, all; mad.lo.u32 %a, %r, 4, %a;\n\
+         st.shared.u32 [%a], %r; add.u32 %b, %r, 32; st.shared.u32 [%a+128], %b; bar.sync 0; and.b32 %s, %r, 15; mul.lo.u32 %s, %s, 16;\n\
+         mov.u32 %x, all; add.u32 %s, %s, %x; mov.u32 %a, 0; mov.u32 %b, %r;\n{place}\n{moves}\nbar.sync 0; mul.wide.u32 %t, %r, 4; add.u64 %p, %p, %t;\n\
+         st.global.u32 [%p], %b;\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn tiles_are_refused_where_they_leave_shared_memory() {
+    let load = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%a, %b}, [%s];";
+    let store = "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%s], {%a, %b}; bar.sync 0; mov.u32 %a, all; mad.lo.u32 %a, %r, 4, %a; ld.shared.u32 %b, [%a+128];";
+    for target in [Target::Host, Target::V3] {
+        let moved = |place: &str, moves: &str| {
+            let device = Device::new();
+            let out = device.buffer(&[99; 32]);
+            run_text(&device, target, &tiles(place, moves), [1, 1, 1], [32, 1, 1], &[&out.to_le_bytes()]);
+            device.engine.fault().map_or_else(|| Ok(device.words(out, 32)), |fault| Err(fault.to_string()))
+        };
+        assert_eq!(moved("", load), Ok((32..64).collect()), "{target:?}");
+        assert_eq!(moved("", store), Ok((0..32).collect()), "{target:?}");
+        // Lanes without a row may give any address, and rows may be anywhere.
+        assert_eq!(moved("setp.gt.u32 %q, %r, 15; @%q mov.u32 %s, 7;", load), Ok((32..64).collect()), "{target:?}");
+        let backwards: Vec<u32> = (0..32).map(|lane| 28 - lane / 4 * 4 + lane % 4).collect();
+        assert_eq!(moved("sub.u32 %s, 240, %s;", load), Ok(backwards.clone()), "{target:?}");
+        assert_eq!(moved("sub.u32 %s, 368, %s; and.b32 %s, %s, 255;", store), Ok(backwards), "{target:?}");
+        for (place, moves, why) in [
+            ("add.u32 %s, %s, 16;", load, "load of 16 bytes at .shared address 0x100; there are 256 bytes"),
+            ("add.u32 %s, %s, 16;", store, "store of 16 bytes at .shared address 0x100; there are 256 bytes"),
+            ("sub.u32 %s, %s, 16;", load, "illegal"),
+            ("sub.u32 %s, %s, 16;", store, "illegal"),
+            ("add.u32 %s, %s, 8;", load, "misaligned"),
+            ("setp.eq.u32 %q, %r, 15; @%q add.u32 %s, %s, 2;", store, "misaligned"),
+        ] {
+            let refused = moved(place, moves).expect_err(place);
+            assert!(refused.contains(why), "{target:?} {place}: {refused}");
+        }
+    }
+}
+
 /// Each thread adds up what it finds at indices of its own, of which a row of pairs says where they begin and end.
 const CHOSEN: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 rows, .param .u64 indices, .param .u64 from, .param .u64 out)\n{\n\
      .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p; ld.param.u64 %d1, [rows]; ld.param.u64 %d2, [indices]; ld.param.u64 %d3, [from];\n\

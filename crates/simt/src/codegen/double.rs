@@ -1,104 +1,33 @@
-//! Matrix instructions of doubles (PTX ISA 9.7.14), each by a function of its own that all of a kernel's share: products in vectors, and fragments that are loaded from
-//! the CTA's shared memory. Operands and results stay where they are in memory, and come into registers where the functions are inlined; what is not done here the executor does.
-//!
-//! Kernels that multiply doubles have thousands of these instructions one after another, as a product of 8 by 4 by 8 is one: in place they would be more than
-//! is optimised.
+//! Matrix instructions of doubles (PTX ISA 9.7.14), by functions: products in vectors, and fragments that are loaded from the CTA's shared memory.
 
-use warploom_ptx::ir::{Base, Element, Fragment, FragmentLayout, Inst, Layout, MatrixOp, Op, Operand, Product};
+use warploom_ptx::ir::{Base, Element, Fragment, FragmentLayout, Inst, Layout, MatrixOp, Operand, Product};
 use warploom_ptx::ir::{Rounding, ScalarType, Shape, Space};
 
+use super::by_function::{Place, Written, parameters};
 use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::{self, Ty};
-use super::step::PLACE;
 use super::{context, window};
 
 /// A double of each lane.
 const DOUBLES: Ty = Ty { element: names::Element::F64, lanes: WARP };
 
-/// What has been written of an instruction.
-pub(super) enum Doubles {
-    /// Nothing: it is none of these.
-    Nothing,
-    /// All of it.
-    All,
-    /// What is done where all goes well, which goes on at this label. What follows is for where it does not.
-    Here(u32),
-}
-
-/// Where a function finds what an instruction reads, or puts what it writes.
-struct Place {
-    pointer: String,
-    /// Of a result: it is to be read from there, and written where it belongs.
-    moves: bool,
-}
-
 impl Writer<'_> {
-    /// Writes what an instruction on matrices of doubles does, as far as a function does it.
-    pub(super) fn doubles(&mut self, inst: &Inst) -> Result<Doubles, String> {
-        let Op::Matrix(op) = &inst.op else { return Ok(Doubles::Nothing) };
-        match &**op {
-            MatrixOp::WmmaMma(product) | MatrixOp::Mma(product) => self.product_of_doubles(inst, product),
-            MatrixOp::WmmaLoad { ty: ScalarType::F64, .. } => self.doubles_from_shared(inst, op),
-            _ => Ok(Doubles::Nothing),
-        }
-    }
-
-    /// Where an operand's lanes are in memory: a place of their own, or one of a step's.
-    fn place_of_operand(&mut self, operand: Operand, slot: u32) -> String {
-        if let Some(place) = self.value_of(operand).and_then(|value| self.lanes_in_place(value)) {
-            return place;
-        }
-        let value = self.operand(operand, ScalarType::F64);
-        let value = self.splat(&value);
-        let place = self.offset("%steps", PLACE * slot);
-        self.store(&value, &place);
-        place
-    }
-
-    /// Where a result goes.
-    fn place_of_result(&mut self, inst: &Inst, at: usize, slot: u32) -> Place {
-        match self.written(inst, at).and_then(|value| self.place_of_all(value)) {
-            Some(pointer) => Place { pointer, moves: false },
-            None => Place { pointer: self.offset("%steps", PLACE * slot), moves: true },
-        }
-    }
-
-    /// Writes what results are not where they belong.
-    fn move_results(&mut self, inst: &Inst, places: &[Place]) -> Result<(), String> {
-        for (at, place) in places.iter().enumerate().filter(|(_, place)| place.moves) {
-            let value = self.load(Ty::int(64, self.lanes()), &place.pointer);
-            self.write(inst, at, &value, false)?;
-        }
-        Ok(())
-    }
-
-    /// Goes on where all lanes run; what comes at the label that is given back, if there is one, is for where they do not.
-    fn for_all_lanes(&mut self) -> Option<u32> {
-        if self.full {
-            return None;
-        }
-        let bits = self.running();
-        let every = self.constant(bits.ty, -1);
-        let all = self.compare("eq", &bits, &every);
-        let (here, other) = (self.fresh(), self.fresh());
-        self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", all.text));
-        self.label(&format!("L{here}"));
-        Some(other)
-    }
-
-    fn product_of_doubles(&mut self, inst: &Inst, product: &Product) -> Result<Doubles, String> {
+    pub(super) fn product_of_doubles(&mut self, inst: &Inst, product: &Product) -> Result<Written, String> {
         let Product { d_ty, a_ty, b_ty, c_ty, rnd, d, a, b, c, .. } = product;
         let doubles = [d_ty, a_ty, b_ty, c_ty].into_iter().all(|ty| *ty == ScalarType::F64);
         if !doubles || !matches!(rnd, None | Some(Rounding::Rn)) {
-            return Ok(Doubles::Nothing);
+            return Ok(Written::Nothing);
         }
         let other = self.for_all_lanes();
         let operands: Vec<Operand> = a.iter().chain(b.iter()).chain(c.iter()).copied().collect();
         let count = operands.len() as u32;
         self.steps = self.steps.max(count + d.len() as u32);
-        let mut arguments: Vec<String> =
-            operands.iter().zip(0..).map(|(operand, slot)| self.place_of_operand(*operand, slot)).collect();
+        let mut arguments: Vec<String> = operands
+            .iter()
+            .zip(0..)
+            .map(|(operand, slot)| self.place_of_operand(*operand, ScalarType::F64, slot))
+            .collect();
         let results: Vec<Place> = (0..d.len()).map(|at| self.place_of_result(inst, at, count + at as u32)).collect();
         arguments.extend(results.iter().map(|place| place.pointer.clone()));
         let Shape { m, n, k } = product.shape;
@@ -109,18 +38,18 @@ impl Writer<'_> {
         self.line(format!("call void {name}({})", arguments.join(", ")));
         // It writes to places.
         self.known.clear();
-        self.move_results(inst, &results)?;
-        let Some(other) = other else { return Ok(Doubles::All) };
+        self.move_results(inst, &results, 64)?;
+        let Some(other) = other else { return Ok(Written::All) };
         let done = self.fresh();
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{other}"));
-        Ok(Doubles::Here(done))
+        Ok(Written::Here(done))
     }
 
     /// Loads a fragment of doubles if all of it lies in shared memory.
-    fn doubles_from_shared(&mut self, inst: &Inst, op: &MatrixOp) -> Result<Doubles, String> {
+    pub(super) fn doubles_from_shared(&mut self, inst: &Inst, op: &MatrixOp) -> Result<Written, String> {
         let MatrixOp::WmmaLoad { fragment, layout, shape, space, dst, addr, stride, .. } = op else {
-            return Ok(Doubles::Nothing);
+            return Ok(Written::Nothing);
         };
         let (is_shared, is_generic) = (*space == Space::Shared, *space == Space::Generic);
         let is_covered = match addr.base {
@@ -129,7 +58,7 @@ impl Writer<'_> {
             _ => false,
         };
         if !is_covered {
-            return Ok(Doubles::Nothing);
+            return Ok(Written::Nothing);
         }
         let other = self.for_all_lanes();
         let of = FragmentLayout::warp(*fragment, *shape, 64, dst.len());
@@ -183,10 +112,10 @@ impl Writer<'_> {
         let other = other.unwrap_or_else(|| self.fresh());
         self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", fine.text));
         self.label(&format!("L{here}"));
-        self.move_results(inst, &results)?;
+        self.move_results(inst, &results, 64)?;
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{other}"));
-        Ok(Doubles::Here(done))
+        Ok(Written::Here(done))
     }
 
     /// The function that multiplies fragments of so many registers: the sums of each register, a product of each lane more for each `k`.
@@ -291,9 +220,4 @@ fn found(of: &FragmentLayout, registers: usize, wanted: impl Fn(u32) -> (u16, u1
         Some((register, lanes?))
     });
     found.next().expect("fragments have all elements of a matrix")
-}
-
-/// Pointers to so many places.
-fn parameters(places: usize) -> String {
-    (0..places).map(|place| format!("ptr %p{place}")).collect::<Vec<_>>().join(", ")
 }

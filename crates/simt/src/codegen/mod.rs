@@ -15,6 +15,7 @@ mod atomic;
 mod atomic_half;
 mod barrier;
 mod behind;
+mod by_function;
 mod carried;
 mod check;
 mod compare;
@@ -61,6 +62,7 @@ mod streamed;
 mod stretch;
 mod switch;
 mod team;
+mod tile;
 mod width;
 
 pub use how::{How, how};

@@ -4,8 +4,8 @@
 
 use warploom_ptx::ir::{Fragment, Inst, Layout, MatrixOp, Op, Product, Reg, ScalarType, Shape, Space, Step};
 
+use super::by_function::Written;
 use super::context;
-use super::double::Doubles;
 use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
@@ -47,10 +47,10 @@ impl Writer<'_> {
         if let Op::Matrix(op) = &inst.op {
             self.allow_matrices(inst, op)?;
         }
-        let done = match self.doubles(inst)? {
-            Doubles::All => return Ok(()),
-            Doubles::Here(done) => Some(done),
-            Doubles::Nothing => None,
+        let done = match self.by_function(inst)? {
+            Written::All => return Ok(()),
+            Written::Here(done) => Some(done),
+            Written::Nothing => None,
         };
         let handed = self.handed_over(inst, &mut step);
         self.steps = self.steps.max(places);
