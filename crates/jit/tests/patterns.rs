@@ -111,6 +111,23 @@ fn products_of_doubles_are_multiplied_in_vectors() {
     }
 }
 
+/// Rows of sixteen bytes, and halves by shuffles of vectors, without the executor, which only does what is refused.
+#[test]
+fn tiles_are_moved_by_rows() {
+    let load = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r2, %r3, %r4, %r5}, [%r6];";
+    let line =
+        format!("mov.u32 %r6, tile; {load} xor.b32 %r2, %r2, %r3; xor.b32 %r4, %r4, %r5; xor.b32 %r2, %r2, %r4;");
+    for ((cpu, features, _), shuffle, most) in [(AVX2, "vpshufb", 64), (AVX512, "vpermt2w", 8)] {
+        let (text, steps) = code_and_steps(&line, (cpu, features, 32));
+        let (_, function) = text.split_once("load_4_tiles_transposed:").expect("a function for it");
+        let (function, _) = function.split_once(".Lfunc_end").expect("an end");
+        let found = count(function, shuffle);
+        assert!(0 < found && found <= most, "{found} times {shuffle}\n{function}");
+        assert_eq!((count(function, "pextrw"), count(function, "vpinsrw")), (0, 0), "{function}");
+        assert_eq!(steps, 1, "{text}");
+    }
+}
+
 #[test]
 fn nothing_that_vectors_can_do_is_done_lane_by_lane() {
     for line in [
