@@ -4,7 +4,7 @@
 //! lanes of quads (which the same exchange undoes) gives columns, with rows in an order that does not matter, as summands and results have the same. The order of `k` does not matter either.
 
 use warploom_numerics::matrix::block::{self, COLUMNS, ROWS, Sums as Block};
-use warploom_numerics::matrix::{Accumulation, Rounded, Vectors};
+use warploom_numerics::matrix::{Accumulation, Rounded, Sizes, Vectors, real};
 use warploom_ptx::ir::ScalarType;
 
 use super::product::{ProductSite, Sums};
@@ -44,19 +44,20 @@ pub(super) fn blocks(site: &ProductSite) -> [usize; 2] {
 }
 
 /// How many elements a register has.
-fn per_register(site: &ProductSite) -> usize {
-    if site.a_ty == ScalarType::Tf32 { 1 } else { 2 }
+#[inline(always)]
+fn per_register(ty: ScalarType) -> usize {
+    if ty == ScalarType::Tf32 { 1 } else { 2 }
 }
 
 /// The registers with a block's rows of `a`.
 pub(super) fn of_left(site: &ProductSite, block: usize) -> &[u32] {
-    let count = 2 * (site.sizes.k / 4 / per_register(site));
+    let count = 2 * (site.sizes.k / 4 / per_register(site.a_ty));
     &site.a.rows[count * block..][..count]
 }
 
 /// The registers with a block's columns of `b`.
 pub(super) fn of_right(site: &ProductSite, block: usize) -> &[u32] {
-    let count = site.sizes.k / 4 / per_register(site);
+    let count = site.sizes.k / 4 / per_register(site.a_ty);
     &site.b.rows[count * block..][..count]
 }
 
@@ -69,10 +70,10 @@ pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Ro
         #[inline(always)]
         || {
             for (row, left) in ready.left.iter_mut().enumerate().take(high) {
-                make_left(v, site, of_left(site, row), registers, left);
+                make_left(v, site.a_ty, of_left(site, row), registers, left);
             }
             for (column, right) in ready.right.iter_mut().enumerate().take(across) {
-                make_right(v, site, of_right(site, column), registers, right);
+                make_right(v, site.a_ty, of_right(site, column), registers, right);
             }
             multiply_ready(v, how, site, registers, ready.left.each_ref(), ready.right.each_ref())
         },
@@ -81,9 +82,8 @@ pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Ro
 
 /// Brings rows of `a` from registers, and makes them ready.
 #[inline(always)]
-pub(super) fn make_left<V: Vectors>(v: V, site: &ProductSite, rows: &[u32], registers: &[Row32], left: &mut Left) {
-    let ty = site.a_ty;
-    for (pair, place) in rows.chunks_exact(2).zip(left.elements.chunks_exact_mut(per_register(site))) {
+pub(super) fn make_left<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], left: &mut Left) {
+    for (pair, place) in rows.chunks_exact(2).zip(left.elements.chunks_exact_mut(per_register(ty))) {
         let columns = exchanged(v, [&registers[pair[0] as usize], &registers[pair[1] as usize]]);
         for k in 0..4 {
             let elements = numbers(v, ty, columns[k]);
@@ -92,21 +92,26 @@ pub(super) fn make_left<V: Vectors>(v: V, site: &ProductSite, rows: &[u32], regi
             }
         }
     }
-    left.ready(v, ty != ScalarType::F16, site.sizes.k / 4);
+    left.ready(v, can_be_subnormal(ty), rows.len() / 2 * per_register(ty));
 }
 
 /// Columns of `b`.
 #[inline(always)]
-pub(super) fn make_right<V: Vectors>(v: V, site: &ProductSite, rows: &[u32], registers: &[Row32], right: &mut Right) {
-    let ty = site.a_ty;
-    for (register, place) in rows.iter().zip(right.elements.chunks_exact_mut(per_register(site))) {
+pub(super) fn make_right<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], right: &mut Right) {
+    for (register, place) in rows.iter().zip(right.elements.chunks_exact_mut(per_register(ty))) {
         let [lower, upper] = halves(&registers[*register as usize]);
         let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
         for (at, quad) in place.iter_mut().enumerate() {
             *quad = pulp::cast([v.store(lower[at]), v.store(upper[at])]);
         }
     }
-    right.ready(v, ty != ScalarType::F16, site.sizes.k / 4);
+    right.ready(v, can_be_subnormal(ty), rows.len() * per_register(ty));
+}
+
+/// Whether factors can be subnormal as `.f32`.
+#[inline(always)]
+fn can_be_subnormal(ty: ScalarType) -> bool {
+    ty != ScalarType::F16
 }
 
 /// Computes the product of factors that are ready; `false` if it cannot: then nothing has changed.
@@ -124,8 +129,7 @@ pub(super) fn multiply_ready<V: Vectors>(
     for (number, results) in results.iter_mut().enumerate().take(high * across) {
         let summands = read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers);
         let (left, right) = (left[number / across], right[number % across]);
-        let subnormal = site.a_ty != ScalarType::F16;
-        match block::multiply(v, how, subnormal, site.sizes.k / 4, left, right, &summands) {
+        match block::multiply(v, how, can_be_subnormal(site.a_ty), site.sizes.k / 4, left, right, &summands) {
             Some(sums) => *results = sums,
             None => return false,
         }
@@ -165,6 +169,80 @@ pub(super) fn multiply_plain<V: Vectors>(
         }
         None => false,
     }
+}
+
+/// A product of any number of blocks side by side: the registers of its factors follow each other, those of summands, if there are any, and results lie where a frame has them.
+pub(super) struct Blocks<'a> {
+    pub(super) how: Accumulation,
+    /// Of factors.
+    pub(super) ty: ScalarType,
+    /// Of summands and results.
+    pub(super) sums: ScalarType,
+    pub(super) left: &'a [Row32; 4],
+    /// Two of each block.
+    pub(super) right: &'a [Row32],
+    pub(super) c: Option<&'a [u32]>,
+    pub(super) d: &'a [u32],
+}
+
+/// Computes it, whatever the operands are.
+#[inline(always)]
+pub(super) fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], ready: &mut Ready) {
+    let Blocks { how, ty, sums, .. } = *of;
+    let ([left, _], [right, _]) = (&mut ready.left, &mut ready.right);
+    let quads = 2 * per_register(ty);
+    let is_plain = sums == ScalarType::F32 && how.rounded == PLAIN;
+    v.run(
+        #[inline(always)]
+        || {
+            make_left(v, ty, &[0, 1, 2, 3], of.left, left);
+            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
+                make_right(v, ty, &[0, 1], tiles, right);
+                let summands = match of.c {
+                    Some(rows) => read(v, sums, of_block(sums, rows, number), registers),
+                    None => [v.splat(0); COLUMNS],
+                };
+                let mut done = None;
+                if is_plain {
+                    let how = Accumulation { rounded: PLAIN, ..how };
+                    done = block::multiply_plain(v, how, quads, left, right, &summands);
+                }
+                if done.is_none() {
+                    done = block::multiply(v, how, can_be_subnormal(ty), quads, left, right, &summands);
+                }
+                let results = match done {
+                    Some(results) => results,
+                    None => any(v, how, quads, left, right, &summands),
+                };
+                write(v, sums, of_block(sums, of.d, number), registers, &results);
+            }
+        },
+    );
+}
+
+/// A block of any operands.
+#[cold]
+#[inline(never)]
+fn any<V: Vectors>(v: V, how: Accumulation, quads: usize, left: &Left, right: &Right, summands: &Block<V>) -> Block<V> {
+    let sizes = Sizes { m: ROWS, n: COLUMNS, k: 4 * quads };
+    let (mut a, mut b, mut d) = ([0.0; 4 * QUADS * ROWS], [0.0; 4 * QUADS * COLUMNS], [0.0; ROWS * COLUMNS]);
+    for k in 0..sizes.k {
+        for row in 0..ROWS {
+            a[k * ROWS + row] = f32::from_bits(left.elements[k / 4][k % 4][row]);
+        }
+        for column in 0..COLUMNS {
+            b[k * COLUMNS + column] = f32::from_bits(right.elements[k / 4][4 * column + k % 4]);
+        }
+    }
+    for (d, summands) in d.as_chunks_mut::<ROWS>().0.iter_mut().zip(summands) {
+        *d = v.store(*summands).map(f32::from_bits);
+    }
+    real::multiply(v, how, sizes, [&a[..sizes.k * ROWS], &b[..sizes.k * COLUMNS]], None, &mut d);
+    let mut results = *summands;
+    for (result, d) in results.iter_mut().zip(d.as_chunks::<ROWS>().0) {
+        *result = v.load(&d.map(f32::to_bits));
+    }
+    results
 }
 
 /// The registers that hold a block of summands or results.

@@ -82,7 +82,9 @@ pub(crate) struct Panels {
     pub(super) words: [Vec<u32>; 2],
     pub(super) counts: Vec<u32>,
     /// The factors of a product that needs no panels.
-    ready: fragments::Ready,
+    pub(super) ready: fragments::Ready,
+    /// The right one's tiles.
+    pub(super) tiles: Vec<Row32>,
 }
 
 /// The first `len` elements of a panel, which have what was there before.

@@ -20,7 +20,7 @@ use crate::program::Inst;
 use crate::warp::Wait;
 
 /// Warps of a warpgroup.
-const WARPS: usize = 4;
+pub(super) const WARPS: usize = 4;
 /// Rows of a warp.
 pub(crate) const ROWS: usize = 16;
 
@@ -141,6 +141,7 @@ impl LaneOp for Product {
         }
         let mut panels = machine.cta.panels.take().unwrap_or_default();
         let done = match site.a_ty {
+            _ if site.is_of_blocks() => machine.warpgroup_blocks(site, &mut panels),
             ScalarType::B1 => machine.warpgroup_bits(site, &mut panels),
             _ => machine.warpgroup_factors(site, &mut panels).map(|()| match site.scheme {
                 Some(scheme) => machine.warpgroup_real(site, scheme, &mut panels),
@@ -181,7 +182,7 @@ impl Machine<'_> {
         Err(FaultKind::IllegalInstruction(why))
     }
 
-    fn matrix_descriptor(&self, row: u32) -> Result<Descriptor, FaultKind> {
+    pub(super) fn matrix_descriptor(&self, row: u32) -> Result<Descriptor, FaultKind> {
         let row = &self.frame.r64[row as usize];
         if *row == [row[0]; 32] {
             return Ok(Descriptor::new(row[0]));
