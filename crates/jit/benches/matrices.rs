@@ -1,7 +1,7 @@
 //! What instructions on matrices cost in compiled code: products beside the fused multiply-adds of the same processor, and what brings their factors
 //! into registers and out again beside the interpreter: `cargo bench -p warploom-jit --bench matrices`.
 //!
-//! All are loops of one warp on one core, taken in turns; the best of several rounds counts, of each.
+//! All are loops of one warp, or of a warpgroup, on one core, taken in turns; the best of several rounds counts, of each.
 
 #[path = "../tests/device/mod.rs"]
 mod device;
@@ -22,10 +22,10 @@ use warploom_ptx::{Options, VerifiedModule, load};
 const TRIPS: u32 = 40_000;
 const ROUNDS: u32 = 15;
 
-/// A loop around some text, whose registers `%f0` to `%f31` begin with the lane's number, and `%r0` to `%r7` with pairs of halves from a quarter to two.
+/// A loop around some text, whose registers `%f0` to `%f31` begin with the lane's number, and `%r0` to `%r7`, and shared memory, with pairs of halves from a half to two.
 fn text(body: &str) -> String {
-    let mut out = ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
-         .reg .b32 %r<8>, %trip, %own; .reg .f32 %f<32>; .reg .f64 %g<18>; .reg .b64 %d; .reg .pred %p; .shared .align 128 .b8 tile[4096];\n\
+    let mut out = ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+         .reg .b32 %r<8>, %trip, %own; .reg .f32 %f<32>; .reg .f64 %g<18>; .reg .b64 %d, %a, %b; .reg .pred %p; .shared .align 128 .b8 tile[4096];\n\
          ld.param.u64 %d, [out]; mov.u32 %own, tile; mov.u32 %trip, %tid.x; mad.lo.u32 %own, %trip, 16, %own;\n"
         .to_owned();
     for at in 0..8 {
@@ -35,6 +35,9 @@ fn text(body: &str) -> String {
             0x9e37_79b9u32.wrapping_mul(at + 1)
         );
     }
+    out += "st.shared.v4.b32 [%own], {%r0, %r1, %r2, %r3}; st.shared.v4.b32 [%own+2048], {%r4, %r5, %r6, %r7}; bar.sync 0;\n";
+    // Descriptors: units of 8 rows follow each other, two of them for each eight rows.
+    out += "mov.u32 %trip, tile; shr.u32 %trip, %trip, 4; cvt.u64.u32 %a, %trip; or.b64 %a, %a, 0x1000080000; add.u64 %b, %a, 128;\n";
     for at in 0..32 {
         let _ = writeln!(out, "cvt.rn.f32.u32 %f{at}, %r7;");
     }
@@ -55,6 +58,7 @@ fn text(body: &str) -> String {
 
 struct Kernel {
     name: &'static str,
+    threads: u32,
     /// What a launch does: floating-point operations, or instructions.
     work: f64,
     module: Arc<VerifiedModule>,
@@ -71,7 +75,8 @@ fn kernel(name: &'static str, body: &str, operations: u64, mode: Mode) -> Kernel
     let jit = Jit { mode, target: Target::Host, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
     let interpreted = warploom_interp::load(&module, FunctionId(0), &|_| true, Processor::V4).expect("covered");
     let loaded = tiered(jit, &module, FunctionId(0), interpreted);
-    Kernel { name, work: (u64::from(TRIPS) * operations) as f64, module, loaded, best: Duration::MAX }
+    let threads = if body.contains("wgmma") { 128 } else { 32 };
+    Kernel { name, threads, work: (u64::from(TRIPS) * operations) as f64, module, loaded, best: Duration::MAX }
 }
 
 /// Eight products, each with sums of its own.
@@ -91,6 +96,16 @@ fn products_of_doubles() -> String {
         format!("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{sums}}}, {{%g16}}, {{%g17}}, {{{sums}}};\n")
     };
     (0..8).map(product).collect()
+}
+
+/// A product of a warpgroup.
+fn product_of_a_warpgroup() -> String {
+    let sums: Vec<String> = (0..32).map(|sum| format!("%f{sum}")).collect();
+    format!(
+        "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{}}}, %a, %b, 1, 1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n",
+        sums.join(", ")
+    )
 }
 
 /// What moves matrices, four times each.
@@ -158,6 +173,7 @@ fn products_beside_fma(device: &Device, out: u64) {
             Mode::Always,
         ),
         kernel("f64", &products_of_doubles(), 8 * 2 * 8 * 8 * 4, Mode::Always),
+        kernel("wgmma, f16", &product_of_a_warpgroup(), 2 * 64 * 64 * 16, Mode::Always),
     ];
     rounds(device, out, &mut kernels);
     let speed = |kernel: &Kernel| kernel.work / kernel.best.as_secs_f64() / 1e9;
@@ -172,7 +188,7 @@ fn rounds(device: &Device, out: u64, kernels: &mut [Kernel]) {
     for round in 0..=ROUNDS {
         for kernel in &mut *kernels {
             let start = Instant::now();
-            device.run(&kernel.module, kernel.loaded.clone(), [1, 1, 1], [32, 1, 1], &[&out.to_le_bytes()]);
+            device.run(&kernel.module, kernel.loaded.clone(), [1, 1, 1], [kernel.threads, 1, 1], &[&out.to_le_bytes()]);
             assert!(device.engine.fault().is_none(), "{}: {:?}", kernel.name, device.engine.fault());
             // The first round compiles.
             if round > 0 {
