@@ -21,6 +21,7 @@ use crate::frame::FULL;
 use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
 use crate::ops::matrix::direct::{Direct, Factors, Numbers};
+use crate::ops::matrix::warpgroup_blocks;
 use crate::ops::plane::direct::Direct as Fetch;
 use crate::program::{Program, ValuePlace};
 use crate::warp::{Activation, Warp};
@@ -34,6 +35,8 @@ pub struct Steps {
     isa: Isa,
     /// By step: a product that needs no warp.
     products: Vec<Option<Direct>>,
+    /// By step: a part of a product of a warpgroup that needs no warp.
+    warpgroup_products: Vec<Option<warpgroup_blocks::Direct>>,
     /// By step: a fetch that needs none.
     fetches: Vec<Option<Fetch>>,
     /// By step: what it needs of the threads.
@@ -171,6 +174,7 @@ impl Steps {
             let instruction = format!("{} without its factors", module.mnemonic(inst.mnemonic));
             return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
         }
+        let warpgroup_products = functions.iter().map(warpgroup_blocks::Direct::new).collect();
         let fetches = functions.iter().map(Fetch::new).collect();
         let needs = steps.iter().map(|step| match body.insts[step.inst as usize].op {
             Op::Call { .. } => Needs::Memory,
@@ -180,7 +184,7 @@ impl Steps {
         let needs = needs.collect();
         let program =
             Program { functions, kernel: 0, static_shared: 0, known_stack: 0, files: HashMap::new(), by_id, constants };
-        Ok(Steps { program, isa, products, fetches, needs })
+        Ok(Steps { program, isa, products, warpgroup_products, fetches, needs })
     }
 
     /// How many rows registers have, of 32 and of 64 bits.
@@ -229,6 +233,11 @@ impl Steps {
         if self.products[step].as_ref().is_some_and(|product| product.lacks_factors() && (width, mask) != (LANES, FULL))
         {
             return Err((FaultKind::Internal("a product of some lanes without its factors".to_owned()), 0));
+        }
+        if let (LANES, FULL, Some(product)) = (width, mask, &self.warpgroup_products[step])
+            && product.run(self.isa, gang.thread / 32, words, &mut state.shared)
+        {
+            return Ok(());
         }
         state.shared.id = cta;
         state.shared.worker = worker;

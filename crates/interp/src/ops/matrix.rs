@@ -13,7 +13,7 @@ pub(crate) mod scales;
 mod shape;
 pub(crate) mod tile;
 pub(crate) mod warpgroup;
-mod warpgroup_blocks;
+pub(crate) mod warpgroup_blocks;
 
 use warploom_exec::fault::FaultKind;
 

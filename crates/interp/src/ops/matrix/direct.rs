@@ -13,7 +13,7 @@ use crate::isa::Isa;
 use crate::program::{Function, ValuePlace};
 
 /// Rows that a place of [`Step::PLACE_WORDS`] is.
-const ROWS_OF_A_PLACE: usize = Step::PLACE_WORDS * 8 / size_of::<Row32>();
+pub(super) const ROWS_OF_A_PLACE: usize = Step::PLACE_WORDS * 8 / size_of::<Row32>();
 
 /// Registers of a factor, at most.
 const REGISTERS: usize = 4;

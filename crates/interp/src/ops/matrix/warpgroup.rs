@@ -13,6 +13,7 @@ use warploom_ptx::ir::ScalarType;
 use super::descriptor::{Descriptor, UNIT};
 use super::panel::Panel;
 use super::product::{Panels, Sparse, of};
+use crate::cta::CtaShared;
 use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
 use crate::memory::StateSpace;
@@ -82,6 +83,11 @@ impl Progress {
         (&mut self.computed[index], &mut self.committed[index])
     }
 
+    /// A warp has computed its part of a product.
+    pub(super) fn computes(&mut self, warp: u32) {
+        *self.of(warp).0 += 1;
+    }
+
     /// Whether all warps of the warpgroup that `warp` belongs to have computed `products`.
     pub(crate) fn reached(&self, warp: u32, products: u64) -> bool {
         let first = warp as usize / WARPS * WARPS;
@@ -140,20 +146,28 @@ impl LaneOp for Product {
             return machine.fail(mask, kind);
         }
         let mut panels = machine.cta.panels.take().unwrap_or_default();
-        let done = match site.a_ty {
-            _ if site.is_of_blocks() => machine.warpgroup_blocks(site, &mut panels),
-            ScalarType::B1 => machine.warpgroup_bits(site, &mut panels),
-            _ => machine.warpgroup_factors(site, &mut panels).map(|()| match site.scheme {
+        let by_blocks = if site.is_of_blocks() { machine.warpgroup_blocks(site, &mut panels) } else { Ok(false) };
+        let done = match (by_blocks, site.a_ty) {
+            (Ok(false), ScalarType::B1) => machine.warpgroup_bits(site, &mut panels),
+            (Ok(false), _) => machine.warpgroup_factors(site, &mut panels).map(|()| match site.scheme {
                 Some(scheme) => machine.warpgroup_real(site, scheme, &mut panels),
                 None => machine.warpgroup_integer(site, &mut panels),
             }),
+            (done, _) => done.map(|_| ()),
         };
         machine.cta.panels = Some(panels);
         if let Err(kind) = done {
             return machine.fail(mask, kind);
         }
-        *machine.cta.warpgroups.of(machine.warp.index).0 += 1;
+        machine.cta.warpgroups.computes(machine.warp.index);
         Flow::Next
+    }
+}
+
+impl CtaShared {
+    /// Whether the CTA has all warps of a warp's warpgroup.
+    pub(super) fn has_warpgroup_of(&self, warp: u32) -> bool {
+        warp as usize / WARPS * WARPS + WARPS <= self.barriers.warps()
     }
 }
 
@@ -170,8 +184,7 @@ impl Machine<'_> {
 
     #[inline(always)]
     fn is_in_warpgroup(&self) -> Result<(), FaultKind> {
-        let last = self.warp.index as usize / WARPS * WARPS + WARPS;
-        if last <= self.cta.barriers.warps() {
+        if self.cta.has_warpgroup_of(self.warp.index) {
             return Ok(());
         }
         let why = format!(

@@ -1,20 +1,22 @@
 //! Products of a warpgroup whose factors come from shared memory by whole tiles, as registers have them, and need no panels between: those of `.f16`, `.bf16` and `.tf32`.
 
-use pulp::bytemuck::{cast, pod_read_unaligned};
+use pulp::bytemuck::{cast_slice_mut, pod_read_unaligned};
 use warploom_exec::fault::FaultKind;
 use warploom_numerics::matrix::Arrays;
-use warploom_ptx::ir::ScalarType;
+use warploom_ptx::ir::{ScalarType, Step};
 
 use super::descriptor::{Descriptor, UNIT};
+use super::direct::ROWS_OF_A_PLACE;
 use super::fragments::{self, Blocks};
-use super::product::Panels;
+use super::product::{Panels, of};
 use super::tile::transposed;
 use super::warpgroup::{Factor, ROWS, WARPS, WarpgroupSite};
+use crate::cta::CtaShared;
 use crate::frame::Row32;
 use crate::isa::Isa;
-use crate::machine::Machine;
-use crate::memory::StateSpace;
+use crate::machine::{INVERT, Machine};
 use crate::ops::shared::range;
+use crate::program::{Function, ValuePlace};
 
 /// Rows or columns of a tile, and its units.
 const EIGHT: usize = 8;
@@ -36,81 +38,188 @@ impl WarpgroupSite {
     }
 }
 
-impl Machine<'_> {
-    /// Computes the product of a warp.
-    #[inline(never)]
-    pub(super) fn warpgroup_blocks(&mut self, site: &WarpgroupSite, panels: &mut Panels) -> Result<(), FaultKind> {
-        let Some(scheme) = site.scheme else { return Ok(()) };
-        let mut left = [[0; 32]; 4];
-        match &site.a {
-            Factor::Registers(panel) => {
-                for (tile, row) in left.iter_mut().zip(&panel.rows) {
-                    *tile = self.frame.r32[*row as usize];
-                }
-            }
-            &Factor::Shared { descriptor, transposed } => {
-                let descriptor = self.matrix_descriptor(descriptor)?;
-                let first = self.warp.index as usize % WARPS * (ROWS / EIGHT);
-                for (number, tile) in left.iter_mut().enumerate() {
-                    *tile = self.tile_of(&descriptor, transposed, first + number % 2, number / 2)?;
-                }
-            }
-        }
-        let signs = site.signs();
-        left.as_flattened_mut().iter_mut().for_each(|word| *word ^= signs);
-        let &Factor::Shared { descriptor, transposed } = &site.b else { return Ok(()) };
-        let descriptor = self.matrix_descriptor(descriptor)?;
-        let Panels { ready, tiles, .. } = panels;
-        tiles.clear();
-        for block in 0..site.sizes.n / EIGHT {
-            for half in 0..2 {
-                tiles.push(self.tile_of(&descriptor, transposed, block, half)?);
-            }
-        }
-        let adds = self.predicate(site.adds) & 1 != 0;
-        let blocks = Blocks {
-            how: scheme.accumulation,
-            ty: site.a_ty,
-            sums: site.d_ty,
-            left: &left,
-            right: tiles,
-            c: adds.then_some(&site.c.rows),
-            d: &site.d.rows,
-        };
-        let registers = &mut self.frame.r32;
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512(token) => fragments::multiply_blocks(token, &blocks, registers, ready),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(token) => fragments::multiply_blocks(token, &blocks, registers, ready),
-            Isa::Baseline => fragments::multiply_blocks(Arrays, &blocks, registers, ready),
-        }
-        Ok(())
-    }
+/// What a warp computes its part of a product with, beside registers.
+struct Given<'a> {
+    isa: Isa,
+    /// The CTA's.
+    shared: &'a [u8],
+    /// The descriptor of the left factor if it lies in shared memory, and that of the right one.
+    left: Option<Descriptor>,
+    right: Descriptor,
+    /// The warp's number.
+    warp: u32,
+    /// Whether there are summands.
+    adds: bool,
+}
 
-    /// A tile of a matrix: the `eight`th eight rows or columns, in half of `k`.
-    #[inline(always)]
-    fn tile_of(
-        &mut self,
-        descriptor: &Descriptor,
-        is_transposed: bool,
-        eight: usize,
-        half: usize,
-    ) -> Result<Row32, FaultKind> {
-        // Addresses of descriptors have no room for the rank of a CTA.
-        let own = u64::from(self.cta.base);
-        let place = |row: usize| match is_transposed {
+impl Machine<'_> {
+    /// Computes a warp's part of a product; `false` if not all of its factors are in the CTA's shared memory: then nothing has changed.
+    #[inline(never)]
+    pub(super) fn warpgroup_blocks(&mut self, site: &WarpgroupSite, panels: &mut Panels) -> Result<bool, FaultKind> {
+        let descriptor_of = |factor: &Factor| match factor {
+            Factor::Registers(_) => Ok(None),
+            Factor::Shared { descriptor, .. } => self.matrix_descriptor(*descriptor).map(Some),
+        };
+        let (left, Some(right)) = (descriptor_of(&site.a)?, descriptor_of(&site.b)?) else { return Ok(false) };
+        let (isa, warp, adds) = (self.isa, self.warp.index, self.predicate(site.adds) & 1 != 0);
+        let given = Given { isa, shared: &self.cta.shared, left, right, warp, adds };
+        Ok(by_blocks(site, &given, &mut self.frame.r32, panels))
+    }
+}
+
+/// Computes a warp's part of a product, whose rows are those of `registers`; `false` if not all of its factors are in shared memory: then nothing has changed.
+fn by_blocks(site: &WarpgroupSite, given: &Given<'_>, registers: &mut [Row32], panels: &mut Panels) -> bool {
+    let (Some(scheme), &Factor::Shared { transposed, .. }) = (site.scheme, &site.b) else { return false };
+    let mut left = [[0; 32]; 4];
+    match (&site.a, &given.left) {
+        (&Factor::Shared { transposed, .. }, Some(descriptor)) => {
+            let first = given.warp as usize % WARPS * (ROWS / EIGHT);
+            for (number, tile) in left.iter_mut().enumerate() {
+                if !load_tile(given.shared, descriptor, transposed, (first + number % 2, number / 2), tile) {
+                    return false;
+                }
+            }
+        }
+        (Factor::Registers(panel), _) => {
+            for (tile, row) in left.iter_mut().zip(&panel.rows) {
+                *tile = registers[*row as usize];
+            }
+        }
+        _ => return false,
+    }
+    let signs = site.signs();
+    left.as_flattened_mut().iter_mut().for_each(|word| *word ^= signs);
+    let Panels { ready, tiles, .. } = panels;
+    let tiles = of(tiles, 2 * site.sizes.n / EIGHT);
+    for (number, tile) in tiles.iter_mut().enumerate() {
+        if !load_tile(given.shared, &given.right, transposed, (number / 2, number % 2), tile) {
+            return false;
+        }
+    }
+    let blocks = Blocks {
+        how: scheme.accumulation,
+        ty: site.a_ty,
+        sums: site.d_ty,
+        left: &left,
+        right: tiles,
+        c: given.adds.then_some(&site.c.rows),
+        d: &site.d.rows,
+    };
+    match given.isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512(token) => fragments::multiply_blocks(token, &blocks, registers, ready),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(token) => fragments::multiply_blocks(token, &blocks, registers, ready),
+        Isa::Baseline => fragments::multiply_blocks(Arrays, &blocks, registers, ready),
+    }
+    true
+}
+
+/// Loads a tile of a matrix: the `eight`th eight rows or columns, in half of `k`; `false` if a part of it is not in shared memory. In its place: what is copied as soon as it has been put
+/// together of parts is waited for.
+#[inline(always)]
+fn load_tile(
+    shared: &[u8],
+    descriptor: &Descriptor,
+    is_transposed: bool,
+    (eight, half): (usize, usize),
+    tile: &mut Row32,
+) -> bool {
+    let mut inside = true;
+    for (row, words) in tile.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let place = match is_transposed {
             true => descriptor.across(eight as u64, (EIGHT * half + row) as u64),
             false => descriptor.along((EIGHT * eight + row) as u64, half as u64),
         };
-        let mut tile: Row32 = [0; 32];
-        for (row, words) in tile.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let place = place(row);
-            *words = match range(&self.cta.shared, place, UNIT as usize, UNIT as usize).map(pod_read_unaligned) {
-                Some(words) => words,
-                None => cast(self.load(StateSpace::Shared, own + place, UNIT as u32, 0)?),
-            };
+        match range(shared, place, UNIT as usize, UNIT as usize) {
+            Some(bytes) => *words = pod_read_unaligned(bytes),
+            None => inside = false,
         }
-        Ok(if is_transposed { transposed(&tile) } else { tile })
+    }
+    if is_transposed {
+        *tile = transposed(tile);
+    }
+    inside
+}
+
+/// A product whose operands another executor hands over: it is computed where they lie.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    /// Its rows are those of the places.
+    site: WarpgroupSite,
+    /// The places of descriptors.
+    left: Option<usize>,
+    right: usize,
+    adds: Adds,
+}
+
+/// Whether there are summands: always or never, or as a place says, with its bits turned.
+#[derive(Clone, Copy, Debug)]
+enum Adds {
+    Known(bool),
+    Said { place: usize, turned: u32 },
+}
+
+impl Direct {
+    /// Of a function that is one product of this kind and nothing else.
+    pub(crate) fn new(function: &Function) -> Option<Direct> {
+        let ([site], 2) = (&function.warpgroup_products[..], function.code.len()) else { return None };
+        if !site.is_of_blocks() {
+            return None;
+        }
+        let mut site = site.clone();
+        let place = |places: &[ValuePlace], wanted: ValuePlace| places.iter().position(|place| *place == wanted);
+        let parameter = |wanted| place(&function.parameters, wanted);
+        for row in &mut site.c.rows {
+            *row = (ROWS_OF_A_PLACE * parameter(ValuePlace::Word(*row))?) as u32;
+        }
+        for row in &mut site.d.rows {
+            let result = place(&function.results, ValuePlace::Word(*row))?;
+            *row = (ROWS_OF_A_PLACE * (function.parameters.len() + result)) as u32;
+        }
+        let left = match &mut site.a {
+            Factor::Shared { descriptor, .. } => Some(parameter(ValuePlace::Double(*descriptor))?),
+            Factor::Registers(panel) => {
+                for row in &mut panel.rows {
+                    *row = (ROWS_OF_A_PLACE * parameter(ValuePlace::Word(*row))?) as u32;
+                }
+                None
+            }
+        };
+        let Factor::Shared { descriptor, .. } = site.b else { return None };
+        let right = parameter(ValuePlace::Double(descriptor))?;
+        let (slot, turned) = (site.adds & !INVERT, if site.adds & INVERT != 0 { u32::MAX } else { 0 });
+        let known = function.layout.constant_predicates.iter().find(|(known, _)| *known == slot);
+        let adds = match (known, parameter(ValuePlace::Predicate(slot))) {
+            (Some((_, value)), _) => Adds::Known((value ^ turned) & 1 != 0),
+            (None, Some(place)) => Adds::Said { place, turned },
+            (None, None) => return None,
+        };
+        Some(Direct { site, left, right, adds })
+    }
+
+    /// Computes a warp's part from what is handed over; `false` if it is not for this: then nothing has changed.
+    pub(crate) fn run(&self, isa: Isa, warp: u32, words: &mut [u64], cta: &mut CtaShared) -> bool {
+        let descriptor = |place: usize| {
+            let lanes = words.get(Step::PLACE_WORDS * place..)?.first_chunk::<{ Step::PLACE_WORDS }>()?;
+            (*lanes == [lanes[0]; Step::PLACE_WORDS]).then(|| Descriptor::new(lanes[0]))
+        };
+        let left = self.left.map(descriptor);
+        let (false, Some(right)) = (left == Some(None), descriptor(self.right)) else { return false };
+        let adds = match self.adds {
+            Adds::Known(adds) => adds,
+            Adds::Said { place, turned } => (words[Step::PLACE_WORDS * place] as u32 ^ turned) & 1 != 0,
+        };
+        if !cta.has_warpgroup_of(warp) {
+            return false;
+        }
+        let mut panels = cta.panels.take().unwrap_or_default();
+        let given = Given { isa, shared: &cta.shared, left: left.flatten(), right, warp, adds };
+        let done = by_blocks(&self.site, &given, cast_slice_mut(words), &mut panels);
+        cta.panels = Some(panels);
+        if done {
+            cta.warpgroups.computes(warp);
+        }
+        done
     }
 }
