@@ -11,6 +11,7 @@
 //! business.
 
 pub mod block;
+pub mod bytes;
 pub mod double;
 pub mod integer;
 pub mod real;

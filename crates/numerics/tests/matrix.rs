@@ -1,8 +1,9 @@
 //! Sums of products: what vectors of `f32` compute against exact arithmetic, and what becomes of numbers that have no room there.
 
 use proptest::prelude::*;
+use warploom_numerics::matrix::block::{Left, Right, multiply_plain};
 use warploom_numerics::matrix::{
-    Accumulation, Arrays, Factors, Rounded, Scale, Scales, Scheme, Sizes, Vectors, double, integer, real, scales,
+    Accumulation, Arrays, Factors, Rounded, Scale, Scales, Scheme, Sizes, Vectors, bytes, double, integer, real, scales,
 };
 use warploom_numerics::{Rounding, double as scalar};
 
@@ -78,6 +79,25 @@ fn block<V: Vectors>(v: V, [a, b, c]: [&[f32]; 3]) -> Vec<u32> {
     d.into_iter().map(f32::to_bits).collect()
 }
 
+/// The same by the shorter way, where it is for them.
+fn plain_block<V: Vectors>(v: V, [a, b, c]: [&[f32]; 3]) -> Option<Vec<u32>> {
+    let how = Scheme::warp(Factors::Wide, 16, false, false).accumulation;
+    let (mut left, mut right) = (Left::<4>::default(), Right::<4>::default());
+    for k in 0..16 {
+        for row in 0..16 {
+            left.elements[k / 4][k % 4][row] = a[k * 16 + row].to_bits();
+        }
+        for column in 0..8 {
+            right.elements[k / 4][4 * column + k % 4] = b[k * 8 + column].to_bits();
+        }
+    }
+    left.ready(v, true, 4);
+    right.ready(v, true, 4);
+    let summands = std::array::from_fn(|column| v.load(&std::array::from_fn(|row| c[16 * column + row].to_bits())));
+    let sums = multiply_plain(v, how, 4, &left, &right, &summands)?;
+    Some(sums.iter().flat_map(|sums| v.store(*sums)).collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -90,6 +110,7 @@ proptest! {
         far in prop::sample::select(vec![0, 24]),
     ) {
         let a: Vec<f32> = a.iter().map(|a| a * 2f32.powi(-far)).collect();
+        let zeros = a.iter().chain(&b).any(|factor| *factor == 0.0);
         let panels = [&a[..], &b[..], &c[..]];
         let how = Scheme::warp(Factors::Wide, 16, false, false).accumulation;
         let expected = (0..16 * 8).map(|at| {
@@ -99,13 +120,61 @@ proptest! {
         });
         let expected: Vec<u32> = expected.collect();
         prop_assert_eq!(&block(Arrays, panels), &expected);
+        let plain = plain_block(Arrays, panels);
+        prop_assert!(far != 0 || zeros || plain.is_some());
+        prop_assert!(plain.as_ref().is_none_or(|sums| *sums == expected));
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(v) = pulp::x86::V3::try_new() {
                 prop_assert_eq!(&block(v, panels), &expected);
+                prop_assert_eq!(&plain_block(v, panels), &plain);
             }
             if let Some(v) = pulp::x86::V4::try_new() {
                 prop_assert_eq!(&block(v, panels), &expected);
+                prop_assert_eq!(&plain_block(v, panels), &plain);
+            }
+        }
+    }
+}
+
+/// Sums of 16 rows by 8 columns of bytes, of 32 `k`: by column.
+fn bytes_summed<V: Vectors>(v: V, signed: [bool; 2], [a, b]: &[Vec<u8>; 2], c: &[u32]) -> Vec<u32> {
+    let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    let rows: Vec<_> = (0..8).map(|k| v.load(&std::array::from_fn(|row| word(&a[32 * row + 4 * k..])))).collect();
+    let columns: Vec<[u32; 32]> =
+        (0..2).map(|half| std::array::from_fn(|at| word(&b[32 * (at / 4) + 16 * half + 4 * (at % 4)..]))).collect();
+    let summands = std::array::from_fn(|column| v.load(&std::array::from_fn(|row| c[16 * column + row])));
+    bytes::multiply(v, signed, &rows, &columns, &summands).iter().flat_map(|sums| v.store(*sums)).collect()
+}
+
+proptest! {
+    #[test]
+    fn processors_sum_bytes_alike(
+        a in prop::collection::vec(any::<u8>(), 512),
+        b in prop::collection::vec(any::<u8>(), 256),
+        c in prop::collection::vec(any::<u32>(), 128),
+        signed in any::<[bool; 2]>(),
+        extreme in any::<bool>(),
+    ) {
+        let far = |byte: u8| if byte & 1 == 0 { 0x80 } else { 0xff };
+        let factors = [a, b].map(|bytes| if extreme { bytes.into_iter().map(far).collect() } else { bytes });
+        let number = |byte: u8, signed: bool| if signed { i64::from(byte as i8) } else { i64::from(byte) };
+        let sum = |at: usize| {
+            let (row, column) = (at % 16, at / 16);
+            let product = |k: usize| {
+                number(factors[0][32 * row + k], signed[0]) * number(factors[1][32 * column + k], signed[1])
+            };
+            (i64::from(c[at]) + (0..32).map(product).sum::<i64>()) as u32
+        };
+        let expected: Vec<u32> = (0..128).map(sum).collect();
+        prop_assert_eq!(&bytes_summed(Arrays, signed, &factors, &c), &expected);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(v) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(&bytes_summed(v, signed, &factors, &c), &expected);
+            }
+            if let Some(v) = pulp::x86::V4::try_new() {
+                prop_assert_eq!(&bytes_summed(v, signed, &factors, &c), &expected);
             }
         }
     }

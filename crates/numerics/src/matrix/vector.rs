@@ -65,6 +65,10 @@ pub trait Vectors: Copy {
     fn towards_zero(self, a: Self::Words) -> Self::Words;
     /// The low and the high halves, which are `.f16`, as `.f32`. A NaN stays one.
     fn widen(self, a: Self::Words) -> [Self::Words; 2];
+    /// The even and the odd bytes of words as numbers of 16 bits.
+    fn numbers_of_bytes(self, a: Self::Words, signed: bool) -> [Self::Words; 2];
+    /// Of each word, the products of the low halves and of the high halves, which are `.s16`, added.
+    fn dot(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// Of each four words `r[0]`, `r[1]`, `r[2]`, `r[3]`, four rows: rows and columns exchanged.
     fn transpose(self, rows: [Self::Words; 4]) -> [Self::Words; 4];
 }
@@ -261,6 +265,24 @@ impl Vectors for Arrays {
             (f32::from_bits(bits) * f32::from_bits((127 + 112) << 23)).to_bits() | beyond
         });
         [low, high]
+    }
+
+    #[inline(always)]
+    fn numbers_of_bytes(self, a: [u32; 16], signed: bool) -> [[u32; 16]; 2] {
+        let even = each!(a => a & 0x00ff_00ff);
+        let odd = each!(a => a >> 8 & 0x00ff_00ff);
+        // Where the sign is set, ones above it.
+        let extended = |a: u32| if signed { a | ((a >> 7 & 0x0001_0001) * 0xff00) } else { a };
+        [each!(even => extended(even)), each!(odd => extended(odd))]
+    }
+
+    #[inline(always)]
+    fn dot(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => {
+            let low = i32::from(a as i16) * i32::from(b as i16);
+            let high = i32::from((a >> 16) as i16) * i32::from((b >> 16) as i16);
+            low.wrapping_add(high) as u32
+        })
     }
 
     #[inline(always)]

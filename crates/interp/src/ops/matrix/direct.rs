@@ -23,7 +23,8 @@ const REGISTERS: usize = 4;
 pub(crate) struct Direct {
     /// Its rows are those of the places.
     site: ProductSite,
-    how: Accumulation,
+    /// None of one of bytes, for which no factors are kept.
+    how: Option<Accumulation>,
     /// It is for [`fragments::multiply_plain`].
     plain: bool,
     /// Which sides' factors are what they were when they were last met, and not handed over.
@@ -81,7 +82,10 @@ impl Direct {
     /// Of a function that is one product and nothing else.
     pub(crate) fn new(function: &Function, step: &Step, numbers: &mut Numbers) -> Option<Direct> {
         let ([site], 2) = (&function.products[..], function.code.len()) else { return None };
-        let how = fragments::accumulation(site)?;
+        let how = fragments::accumulation(site);
+        if how.is_none() && !fragments::is_of_bytes(site) {
+            return None;
+        }
         let mut site = site.clone();
         let place = |places: &[ValuePlace], row: u32| places.iter().position(|place| *place == ValuePlace::Word(row));
         for row in [&mut site.a, &mut site.b, &mut site.c].into_iter().flat_map(|panel| &mut panel.rows) {
@@ -97,13 +101,14 @@ impl Direct {
         };
         let [high, across] = fragments::blocks(&site);
         let (mut left, mut right) = ([0; BLOCKS], [0; BLOCKS]);
-        for (block, place) in left.iter_mut().enumerate().take(high) {
+        for (block, place) in left.iter_mut().enumerate().take(if how.is_some() { high } else { 0 }) {
             *place = number(fragments::of_left(&site, block), &mut numbers.left);
         }
-        for (block, place) in right.iter_mut().enumerate().take(across) {
+        for (block, place) in right.iter_mut().enumerate().take(if how.is_some() { across } else { 0 }) {
             *place = number(fragments::of_right(&site, block), &mut numbers.right);
         }
-        Some(Direct { how, plain: fragments::is_plain(&site, how), met: step.kept, left, right, site })
+        let plain = how.is_some_and(|how| fragments::is_plain(&site, how));
+        Some(Direct { how, plain, met: step.kept, left, right, site })
     }
 
     /// Computes it from what is handed over; `false` if operands are not for this: then nothing has changed.
@@ -146,6 +151,10 @@ impl Direct {
     #[inline(always)]
     fn multiply<V: Vectors>(&self, v: V, registers: &mut [Row32], factors: &mut Factors) -> bool {
         let Direct { site, how, plain, met, left, right } = self;
+        let Some(how) = how else {
+            fragments::multiply_bytes(v, site, registers);
+            return true;
+        };
         reach(&mut factors.left, left);
         reach(&mut factors.right, right);
         v.run(

@@ -4,6 +4,7 @@
 //! lanes of quads (which the same exchange undoes) gives columns, with rows in an order that does not matter, as summands and results have the same. The order of `k` does not matter either.
 
 use warploom_numerics::matrix::block::{self, COLUMNS, ROWS, Sums as Block};
+use warploom_numerics::matrix::bytes;
 use warploom_numerics::matrix::{Accumulation, Rounded, Sizes, Vectors, real};
 use warploom_ptx::ir::ScalarType;
 
@@ -38,6 +39,20 @@ pub(super) fn accumulation(site: &ProductSite) -> Option<Accumulation> {
     (wide && whole && blocks && site.sparse.is_none() && !site.satfinite).then_some(scheme.accumulation)
 }
 
+/// Whether a site is a product of bytes, in blocks.
+pub(super) fn is_of_bytes(site: &ProductSite) -> bool {
+    let bytes = [site.a_ty, site.b_ty].iter().all(|ty| matches!(ty, ScalarType::S8 | ScalarType::U8));
+    let blocks = site.sizes.m.is_multiple_of(ROWS)
+        && site.sizes.k.is_multiple_of(BYTES)
+        && site.sizes.k <= 4 * bytes::WORDS
+        && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
+    let plain = site.products == 1 && site.sparse.is_none() && !site.satfinite;
+    matches!(site.sums, Sums::Integer) && bytes && blocks && plain
+}
+
+/// Elements of `k` that a register of bytes has of a row.
+const BYTES: usize = 16;
+
 /// How many blocks a product has from top to bottom, and from left to right.
 pub(super) fn blocks(site: &ProductSite) -> [usize; 2] {
     [site.sizes.m / ROWS, site.sizes.n / COLUMNS]
@@ -64,6 +79,10 @@ pub(super) fn of_right(site: &ProductSite, block: usize) -> &[u32] {
 /// Computes the product of a site; `false` if it is none for this, or its operands are not: then nothing has changed.
 #[inline(always)]
 pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Row32], ready: &mut Ready) -> bool {
+    if is_of_bytes(site) {
+        multiply_bytes(v, site, registers);
+        return true;
+    }
     let Some(how) = accumulation(site) else { return false };
     let [high, across] = blocks(site);
     v.run(
@@ -171,11 +190,58 @@ pub(super) fn multiply_plain<V: Vectors>(
     }
 }
 
+/// Computes a product of bytes.
+#[inline(always)]
+pub(super) fn multiply_bytes<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Row32]) {
+    let [high, across] = blocks(site);
+    let count = site.sizes.k / BYTES;
+    let signed = [site.a_ty, site.b_ty].map(|ty| ty == ScalarType::S8);
+    v.run(
+        #[inline(always)]
+        || {
+            let mut results = [[v.splat(0); COLUMNS]; BLOCKS];
+            for (number, results) in results.iter_mut().enumerate().take(high * across) {
+                let left = &site.a.rows[2 * count * (number / across)..][..2 * count];
+                let right = &site.b.rows[count * (number % across)..][..count];
+                let summands = read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers);
+                *results = block_of_bytes(v, signed, left, registers, right, registers, &summands);
+            }
+            // Results may lie where summands of other blocks do.
+            for (number, sums) in results.iter().enumerate().take(high * across) {
+                write(v, site.d_ty, of_block(site.d_ty, &site.d.rows, number), registers, sums);
+            }
+        },
+    );
+}
+
+/// A block of a product of bytes, whose factors are some of the registers on either side.
+#[inline(always)]
+fn block_of_bytes<V: Vectors>(
+    v: V,
+    signed: [bool; 2],
+    left: &[u32],
+    of_left: &[Row32],
+    right: &[u32],
+    of_right: &[Row32],
+    summands: &Block<V>,
+) -> Block<V> {
+    let mut a = [v.splat(0); bytes::WORDS];
+    for (pair, place) in left.chunks_exact(2).zip(a.chunks_exact_mut(4)) {
+        place.copy_from_slice(&exchanged(v, [&of_left[pair[0] as usize], &of_left[pair[1] as usize]]));
+    }
+    let mut b = [[0; 32]; bytes::WORDS / 4];
+    for (place, row) in b.iter_mut().zip(right) {
+        *place = of_right[*row as usize];
+    }
+    bytes::multiply(v, signed, &a[..2 * left.len()], &b[..right.len()], summands)
+}
+
 /// A product of any number of blocks side by side: the registers of its factors follow each other, those of summands, if there are any, and results lie where a frame has them.
 pub(super) struct Blocks<'a> {
-    pub(super) how: Accumulation,
+    /// None of bytes.
+    pub(super) how: Option<Accumulation>,
     /// Of factors.
-    pub(super) ty: ScalarType,
+    pub(super) ty: [ScalarType; 2],
     /// Of summands and results.
     pub(super) sums: ScalarType,
     pub(super) left: &'a [Row32; 4],
@@ -188,7 +254,9 @@ pub(super) struct Blocks<'a> {
 /// Computes it, whatever the operands are.
 #[inline(always)]
 pub(super) fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], ready: &mut Ready) {
-    let Blocks { how, ty, sums, .. } = *of;
+    let Blocks { how: Some(how), ty: [ty, _], sums, .. } = *of else {
+        return multiply_blocks_of_bytes(v, of, registers);
+    };
     let ([left, _], [right, _]) = (&mut ready.left, &mut ready.right);
     let quads = 2 * per_register(ty);
     let is_plain = sums == ScalarType::F32 && how.rounded == PLAIN;
@@ -215,6 +283,24 @@ pub(super) fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut
                     None => any(v, how, quads, left, right, &summands),
                 };
                 write(v, sums, of_block(sums, of.d, number), registers, &results);
+            }
+        },
+    );
+}
+
+#[inline(always)]
+fn multiply_blocks_of_bytes<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32]) {
+    let signed = of.ty.map(|ty| ty == ScalarType::S8);
+    v.run(
+        #[inline(always)]
+        || {
+            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
+                let summands = match of.c {
+                    Some(rows) => read(v, of.sums, of_block(of.sums, rows, number), registers),
+                    None => [v.splat(0); COLUMNS],
+                };
+                let results = block_of_bytes(v, signed, &[0, 1, 2, 3], of.left, &[0, 1], tiles, &summands);
+                write(v, of.sums, of_block(of.sums, of.d, number), registers, &results);
             }
         },
     );

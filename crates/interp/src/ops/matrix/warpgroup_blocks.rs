@@ -1,4 +1,4 @@
-//! Products of a warpgroup whose factors come from shared memory by whole tiles, as registers have them, and need no panels between: those of `.f16`, `.bf16` and `.tf32`.
+//! Products of a warpgroup whose factors come from shared memory by whole tiles, as registers have them, and need no panels between: those of `.f16`, `.bf16`, `.tf32` and bytes.
 
 use pulp::bytemuck::{cast_slice_mut, pod_read_unaligned};
 use warploom_exec::fault::FaultKind;
@@ -25,7 +25,9 @@ impl WarpgroupSite {
     /// Whether the product is one for this.
     pub(super) fn is_of_blocks(&self) -> bool {
         let wide = matches!(self.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
-        wide && self.a_ty == self.b_ty && self.sparse.is_none() && self.scheme.is_some()
+        let real = wide && self.a_ty == self.b_ty && self.scheme.is_some();
+        let bytes = [self.a_ty, self.b_ty].iter().all(|ty| matches!(ty, ScalarType::S8 | ScalarType::U8));
+        self.sparse.is_none() && (real || (bytes && !self.satfinite && !self.negative))
     }
 
     /// What turns the sign of a word's elements, if products have the opposite one.
@@ -69,7 +71,7 @@ impl Machine<'_> {
 
 /// Computes a warp's part of a product, whose rows are those of `registers`; `false` if not all of its factors are in shared memory: then nothing has changed.
 fn by_blocks(site: &WarpgroupSite, given: &Given<'_>, registers: &mut [Row32], panels: &mut Panels) -> bool {
-    let (Some(scheme), &Factor::Shared { transposed, .. }) = (site.scheme, &site.b) else { return false };
+    let &Factor::Shared { transposed, .. } = &site.b else { return false };
     let mut left = [[0; 32]; 4];
     match (&site.a, &given.left) {
         (&Factor::Shared { transposed, .. }, Some(descriptor)) => {
@@ -97,8 +99,8 @@ fn by_blocks(site: &WarpgroupSite, given: &Given<'_>, registers: &mut [Row32], p
         }
     }
     let blocks = Blocks {
-        how: scheme.accumulation,
-        ty: site.a_ty,
+        how: site.scheme.map(|scheme| scheme.accumulation),
+        ty: [site.a_ty, site.b_ty],
         sums: site.d_ty,
         left: &left,
         right: tiles,

@@ -179,6 +179,21 @@ impl Vectors for V4 {
     }
 
     #[inline(always)]
+    fn numbers_of_bytes(self, a: __m512i, signed: bool) -> [__m512i; 2] {
+        let bw = self.avx512bw;
+        let above = bw._mm512_slli_epi16::<8>(a);
+        match signed {
+            true => [bw._mm512_srai_epi16::<8>(above), bw._mm512_srai_epi16::<8>(a)],
+            false => [bw._mm512_srli_epi16::<8>(above), bw._mm512_srli_epi16::<8>(a)],
+        }
+    }
+
+    #[inline(always)]
+    fn dot(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512bw._mm512_madd_epi16(a, b)
+    }
+
+    #[inline(always)]
     fn transpose(self, [a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
         let f = self.avx512f;
         let (low, high) = (f._mm512_unpacklo_epi32(a, b), f._mm512_unpackhi_epi32(a, b));
@@ -347,6 +362,21 @@ impl Vectors for V3 {
     fn widen(self, a: Two) -> [Two; 2] {
         let [low, high] = Arrays.widen(cast(a));
         [cast(low), cast(high)]
+    }
+
+    #[inline(always)]
+    fn numbers_of_bytes(self, a: Two, signed: bool) -> [Two; 2] {
+        let avx2 = self.avx2;
+        let above = both!(a => avx2._mm256_slli_epi16::<8>(a));
+        match signed {
+            true => [both!(above => avx2._mm256_srai_epi16::<8>(above)), both!(a => avx2._mm256_srai_epi16::<8>(a))],
+            false => [both!(above => avx2._mm256_srli_epi16::<8>(above)), both!(a => avx2._mm256_srli_epi16::<8>(a))],
+        }
+    }
+
+    #[inline(always)]
+    fn dot(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_madd_epi16(a, b))
     }
 
     #[inline(always)]
