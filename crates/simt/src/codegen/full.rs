@@ -13,6 +13,7 @@ use super::function::{Val, Writer};
 use super::memory::Target;
 use super::names::Ty;
 use super::span::Across;
+use super::step::Factors;
 use super::team::Point;
 use crate::barrier::RegionStart;
 use crate::divergence::only_ends;
@@ -45,7 +46,7 @@ impl Writer<'_> {
         self.mask = self.constant(self.mask_type(), 1).text;
         self.sides.clear();
         self.quads.clear();
-        self.products.clear();
+        self.factors = Factors::default();
         self.deferred.clear();
     }
 

@@ -10,6 +10,7 @@ use super::guess::Guessed;
 use super::known::Known;
 use super::names::{Element, Ty};
 use super::plan::Plan;
+use super::step::Factors;
 use crate::values::ValueId;
 
 /// A value in LLVM's text, with its type.
@@ -68,8 +69,8 @@ pub(super) struct Writer<'p> {
     pub(super) stored: BTreeMap<(u32, u32), Val>,
     /// Where words are that were loaded with others' by an instruction before, by the instruction and the gang of the team.
     pub(super) quads: BTreeMap<(u32, u32), String>,
-    /// Products of matrices that the executor has run since full code began.
-    pub(super) products: Vec<u32>,
+    /// Factors of products of matrices that the executor has.
+    pub(super) factors: Factors,
     /// What is asked for is asked of all gangs of the team.
     pub(super) whole: bool,
     /// Accesses of the instruction are known to be allowed.
@@ -109,7 +110,7 @@ impl<'p> Writer<'p> {
             arm_masks: Vec::new(),
             stored: BTreeMap::new(),
             quads: BTreeMap::new(),
-            products: Vec::new(),
+            factors: Factors::default(),
             whole: false,
             checked: false,
             resumed: false,

@@ -106,25 +106,16 @@ impl Writer<'_> {
         let Some(product) = product(inst).filter(|_| self.full && inst.guard.is_none()) else {
             return step.reads.clone();
         };
-        let body = self.body();
-        for side in [Fragment::A, Fragment::B] {
-            let own = factor(product, side);
-            step.kept[usize::from(side == Fragment::B)] = self.products.iter().any(|&before| {
-                let same = |before| {
-                    let (before, shape) = (factor(before, side), [before.shape, product.shape]);
-                    before == own && shape[0] == shape[1]
-                };
-                let between = &body.insts[before as usize..self.inst as usize];
-                let writes = |inst: &Inst| {
-                    inst.operands().iter().any(|operand| operand.def().is_some_and(|reg| own.1.contains(&reg)))
-                };
-                self::product(&body.insts[before as usize]).is_some_and(same) && !between.iter().any(writes)
-            });
+        self.factors.forget(&self.plan.body.insts, self.inst);
+        let mut handed: Vec<Reg> = product.c.iter().filter_map(|operand| operand.reg()).collect();
+        for (kept, side) in step.kept.iter_mut().zip([Fragment::A, Fragment::B]) {
+            let factor = factor(product, side);
+            *kept = self.factors.known.contains(&factor);
+            if !*kept {
+                handed.extend(&factor.registers);
+                self.factors.known.push(factor);
+            }
         }
-        self.products.push(self.inst);
-        let new = [Fragment::A, Fragment::B].into_iter().zip(step.kept).filter(|(_, kept)| !kept);
-        let mut handed: Vec<Reg> = new.flat_map(|(side, _)| factor(product, side).1).collect();
-        handed.extend(product.c.iter().filter_map(|operand| operand.reg()));
         handed
     }
 
@@ -175,11 +166,44 @@ fn product(inst: &Inst) -> Option<&Product> {
     (wide && whole && plain && registers).then_some(product)
 }
 
+/// Factors of products that the executor has run since full code began, as long as nothing writes to their registers.
+#[derive(Debug, Default)]
+pub(super) struct Factors {
+    known: Vec<Factor>,
+    /// The instruction up to which writes are known of.
+    until: u32,
+}
+
 /// A factor of a product: how it lies in which registers.
-fn factor(product: &Product, side: Fragment) -> ((ScalarType, Layout), Vec<Reg>) {
-    let (how, operands) = match side {
-        Fragment::A => ((product.a_ty, product.a_layout), &product.a),
-        _ => ((product.b_ty, product.b_layout), &product.b),
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Factor {
+    side: Fragment,
+    shape: Shape,
+    ty: ScalarType,
+    layout: Layout,
+    registers: Vec<Reg>,
+}
+
+impl Factors {
+    /// Forgets what instructions before `number` have written to.
+    fn forget(&mut self, insts: &[Inst], number: u32) {
+        for inst in &insts[self.until.min(number) as usize..number as usize] {
+            if self.known.is_empty() {
+                break;
+            }
+            for reg in inst.operands().iter().filter_map(|operand| operand.def()) {
+                self.known.retain(|factor| !factor.registers.contains(&reg));
+            }
+        }
+        self.until = number;
+    }
+}
+
+fn factor(product: &Product, side: Fragment) -> Factor {
+    let (ty, layout, operands) = match side {
+        Fragment::A => (product.a_ty, product.a_layout, &product.a),
+        _ => (product.b_ty, product.b_layout, &product.b),
     };
-    (how, operands.iter().filter_map(|operand| operand.reg()).collect())
+    let registers = operands.iter().filter_map(|operand| operand.reg()).collect();
+    Factor { side, shape: product.shape, ty, layout, registers }
 }

@@ -5,7 +5,7 @@
 
 use warploom_numerics::matrix::block::{self, COLUMNS, ROWS, Sums as Block};
 use warploom_numerics::matrix::bytes;
-use warploom_numerics::matrix::{Accumulation, Rounded, Sizes, Vectors, real};
+use warploom_numerics::matrix::{Accumulation, Rounded, Vectors};
 use warploom_ptx::ir::ScalarType;
 
 use super::product::{ProductSite, Sums};
@@ -14,7 +14,7 @@ use crate::frame::Row32;
 /// Blocks of a product, at most: of 16 by 16, or 32 by 8 elements.
 pub(super) const BLOCKS: usize = 2;
 /// Elements of `k` in fours, at most.
-const QUADS: usize = 4;
+pub(super) const QUADS: usize = 4;
 
 /// Rows of `a` in a block, made ready.
 pub(super) type Left = block::Left<QUADS>;
@@ -24,30 +24,30 @@ pub(super) type Right = block::Right<QUADS>;
 /// The factors of a product.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    left: [Left; BLOCKS],
-    right: [Right; BLOCKS],
+    pub(super) left: [Left; BLOCKS],
+    pub(super) right: [Right; BLOCKS],
 }
 
 /// How the sums of a site are made, if this is for it.
 pub(super) fn accumulation(site: &ProductSite) -> Option<Accumulation> {
     let Sums::Real(scheme) = site.sums else { return None };
     let wide = matches!(site.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
-    let whole = scheme.accumulation.group == site.sizes.k && !scheme.summand_last && site.products == 1;
-    let blocks = site.sizes.m.is_multiple_of(ROWS)
-        && site.sizes.k <= 4 * QUADS
-        && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
-    (wide && whole && blocks && site.sparse.is_none() && !site.satfinite).then_some(scheme.accumulation)
+    let whole = scheme.accumulation.group == site.sizes.k && !scheme.summand_last;
+    let short = site.sizes.k <= 4 * QUADS;
+    (wide && whole && short && is_in_blocks(site)).then_some(scheme.accumulation)
 }
 
 /// Whether a site is a product of bytes, in blocks.
 pub(super) fn is_of_bytes(site: &ProductSite) -> bool {
     let bytes = [site.a_ty, site.b_ty].iter().all(|ty| matches!(ty, ScalarType::S8 | ScalarType::U8));
-    let blocks = site.sizes.m.is_multiple_of(ROWS)
-        && site.sizes.k.is_multiple_of(BYTES)
-        && site.sizes.k <= 4 * bytes::WORDS
-        && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
-    let plain = site.products == 1 && site.sparse.is_none() && !site.satfinite;
-    matches!(site.sums, Sums::Integer) && bytes && blocks && plain
+    let short = site.sizes.k.is_multiple_of(BYTES) && site.sizes.k <= 4 * bytes::WORDS;
+    matches!(site.sums, Sums::Integer) && bytes && short && is_in_blocks(site)
+}
+
+/// Whether a site is one product of blocks, which has nothing special to it.
+fn is_in_blocks(site: &ProductSite) -> bool {
+    let blocks = site.sizes.m.is_multiple_of(ROWS) && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
+    blocks && site.products == 1 && site.sparse.is_none() && !site.satfinite
 }
 
 /// Elements of `k` that a register of bytes has of a row.
@@ -60,7 +60,7 @@ pub(super) fn blocks(site: &ProductSite) -> [usize; 2] {
 
 /// How many elements a register has.
 #[inline(always)]
-fn per_register(ty: ScalarType) -> usize {
+pub(super) fn per_register(ty: ScalarType) -> usize {
     if ty == ScalarType::Tf32 { 1 } else { 2 }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn make_right<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registe
 
 /// Whether factors can be subnormal as `.f32`.
 #[inline(always)]
-fn can_be_subnormal(ty: ScalarType) -> bool {
+pub(super) fn can_be_subnormal(ty: ScalarType) -> bool {
     ty != ScalarType::F16
 }
 
@@ -167,7 +167,7 @@ pub(super) fn is_plain(site: &ProductSite, how: Accumulation) -> bool {
 }
 
 /// How its sums are rounded.
-const PLAIN: Rounded = Rounded::Truncated(23);
+pub(super) const PLAIN: Rounded = Rounded::Truncated(23);
 
 /// [`multiply_ready`] for most products, without anything that others need; `false` where operands are not for this: then nothing has changed.
 #[inline(always)]
@@ -216,7 +216,7 @@ pub(super) fn multiply_bytes<V: Vectors>(v: V, site: &ProductSite, registers: &m
 
 /// A block of a product of bytes, whose factors are some of the registers on either side.
 #[inline(always)]
-fn block_of_bytes<V: Vectors>(
+pub(super) fn block_of_bytes<V: Vectors>(
     v: V,
     signed: [bool; 2],
     left: &[u32],
@@ -236,104 +236,9 @@ fn block_of_bytes<V: Vectors>(
     bytes::multiply(v, signed, &a[..2 * left.len()], &b[..right.len()], summands)
 }
 
-/// A product of any number of blocks side by side: the registers of its factors follow each other, those of summands, if there are any, and results lie where a frame has them.
-pub(super) struct Blocks<'a> {
-    /// None of bytes.
-    pub(super) how: Option<Accumulation>,
-    /// Of factors.
-    pub(super) ty: [ScalarType; 2],
-    /// Of summands and results.
-    pub(super) sums: ScalarType,
-    pub(super) left: &'a [Row32; 4],
-    /// Two of each block.
-    pub(super) right: &'a [Row32],
-    pub(super) c: Option<&'a [u32]>,
-    pub(super) d: &'a [u32],
-}
-
-/// Computes it, whatever the operands are.
-#[inline(always)]
-pub(super) fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], ready: &mut Ready) {
-    let Blocks { how: Some(how), ty: [ty, _], sums, .. } = *of else {
-        return multiply_blocks_of_bytes(v, of, registers);
-    };
-    let ([left, _], [right, _]) = (&mut ready.left, &mut ready.right);
-    let quads = 2 * per_register(ty);
-    let is_plain = sums == ScalarType::F32 && how.rounded == PLAIN;
-    v.run(
-        #[inline(always)]
-        || {
-            make_left(v, ty, &[0, 1, 2, 3], of.left, left);
-            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
-                make_right(v, ty, &[0, 1], tiles, right);
-                let summands = match of.c {
-                    Some(rows) => read(v, sums, of_block(sums, rows, number), registers),
-                    None => [v.splat(0); COLUMNS],
-                };
-                let mut done = None;
-                if is_plain {
-                    let how = Accumulation { rounded: PLAIN, ..how };
-                    done = block::multiply_plain(v, how, quads, left, right, &summands);
-                }
-                if done.is_none() {
-                    done = block::multiply(v, how, can_be_subnormal(ty), quads, left, right, &summands);
-                }
-                let results = match done {
-                    Some(results) => results,
-                    None => any(v, how, quads, left, right, &summands),
-                };
-                write(v, sums, of_block(sums, of.d, number), registers, &results);
-            }
-        },
-    );
-}
-
-#[inline(always)]
-fn multiply_blocks_of_bytes<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32]) {
-    let signed = of.ty.map(|ty| ty == ScalarType::S8);
-    v.run(
-        #[inline(always)]
-        || {
-            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
-                let summands = match of.c {
-                    Some(rows) => read(v, of.sums, of_block(of.sums, rows, number), registers),
-                    None => [v.splat(0); COLUMNS],
-                };
-                let results = block_of_bytes(v, signed, &[0, 1, 2, 3], of.left, &[0, 1], tiles, &summands);
-                write(v, of.sums, of_block(of.sums, of.d, number), registers, &results);
-            }
-        },
-    );
-}
-
-/// A block of any operands.
-#[cold]
-#[inline(never)]
-fn any<V: Vectors>(v: V, how: Accumulation, quads: usize, left: &Left, right: &Right, summands: &Block<V>) -> Block<V> {
-    let sizes = Sizes { m: ROWS, n: COLUMNS, k: 4 * quads };
-    let (mut a, mut b, mut d) = ([0.0; 4 * QUADS * ROWS], [0.0; 4 * QUADS * COLUMNS], [0.0; ROWS * COLUMNS]);
-    for k in 0..sizes.k {
-        for row in 0..ROWS {
-            a[k * ROWS + row] = f32::from_bits(left.elements[k / 4][k % 4][row]);
-        }
-        for column in 0..COLUMNS {
-            b[k * COLUMNS + column] = f32::from_bits(right.elements[k / 4][4 * column + k % 4]);
-        }
-    }
-    for (d, summands) in d.as_chunks_mut::<ROWS>().0.iter_mut().zip(summands) {
-        *d = v.store(*summands).map(f32::from_bits);
-    }
-    real::multiply(v, how, sizes, [&a[..sizes.k * ROWS], &b[..sizes.k * COLUMNS]], None, &mut d);
-    let mut results = *summands;
-    for (result, d) in results.iter_mut().zip(d.as_chunks::<ROWS>().0) {
-        *result = v.load(&d.map(f32::to_bits));
-    }
-    results
-}
-
 /// The registers that hold a block of summands or results.
 #[inline(always)]
-fn of_block(ty: ScalarType, rows: &[u32], number: usize) -> &[u32] {
+pub(super) fn of_block(ty: ScalarType, rows: &[u32], number: usize) -> &[u32] {
     let count = if ty == ScalarType::F16 { 2 } else { 4 };
     &rows[count * number..][..count]
 }
@@ -365,7 +270,7 @@ fn numbers<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 2] {
 
 /// Summands.
 #[inline(always)]
-fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32]) -> Block<V> {
+pub(super) fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32]) -> Block<V> {
     if ty == ScalarType::F16 {
         let [p, q, r, s] = exchanged(v, [&registers[rows[0] as usize], &registers[rows[1] as usize]]);
         let ([a, b], [c, d], [e, f], [g, h]) = (v.widen(p), v.widen(q), v.widen(r), v.widen(s));
@@ -378,7 +283,7 @@ fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32]) -> 
 
 /// Results.
 #[inline(always)]
-fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], sums: &Block<V>) {
+pub(super) fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], sums: &Block<V>) {
     let &[a, b, c, d, e, f, g, h] = sums;
     if ty == ScalarType::F16 {
         write_pair(v, registers, [rows[0], rows[1]], [v.narrow(a, b), v.narrow(c, d), v.narrow(e, f), v.narrow(g, h)]);

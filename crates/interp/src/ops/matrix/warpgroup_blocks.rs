@@ -2,12 +2,16 @@
 
 use pulp::bytemuck::{cast_slice_mut, pod_read_unaligned};
 use warploom_exec::fault::FaultKind;
-use warploom_numerics::matrix::Arrays;
+use warploom_numerics::matrix::block::{self, COLUMNS, Sums as Block};
+use warploom_numerics::matrix::{Accumulation, Arrays, Sizes, Vectors, real};
 use warploom_ptx::ir::{ScalarType, Step};
 
 use super::descriptor::{Descriptor, UNIT};
 use super::direct::ROWS_OF_A_PLACE;
-use super::fragments::{self, Blocks};
+use super::fragments::{
+    Left, PLAIN, QUADS, Ready, Right, block_of_bytes, can_be_subnormal, make_left, make_right, of_block, per_register,
+    read, write,
+};
 use super::product::{Panels, of};
 use super::tile::transposed;
 use super::warpgroup::{Factor, ROWS, WARPS, WarpgroupSite};
@@ -109,12 +113,107 @@ fn by_blocks(site: &WarpgroupSite, given: &Given<'_>, registers: &mut [Row32], p
     };
     match given.isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(token) => fragments::multiply_blocks(token, &blocks, registers, ready),
+        Isa::Avx512(token) => multiply_blocks(token, &blocks, registers, ready),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(token) => fragments::multiply_blocks(token, &blocks, registers, ready),
-        Isa::Baseline => fragments::multiply_blocks(Arrays, &blocks, registers, ready),
+        Isa::Avx2(token) => multiply_blocks(token, &blocks, registers, ready),
+        Isa::Baseline => multiply_blocks(Arrays, &blocks, registers, ready),
     }
     true
+}
+
+/// A product of any number of blocks side by side: the tiles of its factors follow each other, and registers of summands, if there are any, and results lie where they do.
+struct Blocks<'a> {
+    /// None of bytes.
+    how: Option<Accumulation>,
+    /// Of factors.
+    ty: [ScalarType; 2],
+    /// Of summands and results.
+    sums: ScalarType,
+    left: &'a [Row32; 4],
+    /// Two of each block.
+    right: &'a [Row32],
+    c: Option<&'a [u32]>,
+    d: &'a [u32],
+}
+
+/// Computes it, whatever the operands are.
+#[inline(always)]
+fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], ready: &mut Ready) {
+    let Blocks { how: Some(how), ty: [ty, _], sums, .. } = *of else {
+        return multiply_blocks_of_bytes(v, of, registers);
+    };
+    let ([left, _], [right, _]) = (&mut ready.left, &mut ready.right);
+    let quads = 2 * per_register(ty);
+    let is_plain = sums == ScalarType::F32 && how.rounded == PLAIN;
+    v.run(
+        #[inline(always)]
+        || {
+            make_left(v, ty, &[0, 1, 2, 3], of.left, left);
+            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
+                make_right(v, ty, &[0, 1], tiles, right);
+                let summands = match of.c {
+                    Some(rows) => read(v, sums, of_block(sums, rows, number), registers),
+                    None => [v.splat(0); COLUMNS],
+                };
+                let mut done = None;
+                if is_plain {
+                    let how = Accumulation { rounded: PLAIN, ..how };
+                    done = block::multiply_plain(v, how, quads, left, right, &summands);
+                }
+                if done.is_none() {
+                    done = block::multiply(v, how, can_be_subnormal(ty), quads, left, right, &summands);
+                }
+                let results = match done {
+                    Some(results) => results,
+                    None => any(v, how, quads, left, right, &summands),
+                };
+                write(v, sums, of_block(sums, of.d, number), registers, &results);
+            }
+        },
+    );
+}
+
+#[inline(always)]
+fn multiply_blocks_of_bytes<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32]) {
+    let signed = of.ty.map(|ty| ty == ScalarType::S8);
+    v.run(
+        #[inline(always)]
+        || {
+            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
+                let summands = match of.c {
+                    Some(rows) => read(v, of.sums, of_block(of.sums, rows, number), registers),
+                    None => [v.splat(0); COLUMNS],
+                };
+                let results = block_of_bytes(v, signed, &[0, 1, 2, 3], of.left, &[0, 1], tiles, &summands);
+                write(v, of.sums, of_block(of.sums, of.d, number), registers, &results);
+            }
+        },
+    );
+}
+
+/// A block of any operands.
+#[cold]
+#[inline(never)]
+fn any<V: Vectors>(v: V, how: Accumulation, quads: usize, left: &Left, right: &Right, summands: &Block<V>) -> Block<V> {
+    let sizes = Sizes { m: ROWS, n: COLUMNS, k: 4 * quads };
+    let (mut a, mut b, mut d) = ([0.0; 4 * QUADS * ROWS], [0.0; 4 * QUADS * COLUMNS], [0.0; ROWS * COLUMNS]);
+    for k in 0..sizes.k {
+        for row in 0..ROWS {
+            a[k * ROWS + row] = f32::from_bits(left.elements[k / 4][k % 4][row]);
+        }
+        for column in 0..COLUMNS {
+            b[k * COLUMNS + column] = f32::from_bits(right.elements[k / 4][4 * column + k % 4]);
+        }
+    }
+    for (d, summands) in d.as_chunks_mut::<ROWS>().0.iter_mut().zip(summands) {
+        *d = v.store(*summands).map(f32::from_bits);
+    }
+    real::multiply(v, how, sizes, [&a[..sizes.k * ROWS], &b[..sizes.k * COLUMNS]], None, &mut d);
+    let mut results = *summands;
+    for (result, d) in results.iter_mut().zip(d.as_chunks::<ROWS>().0) {
+        *result = v.load(&d.map(f32::to_bits));
+    }
+    results
 }
 
 /// Loads a tile of a matrix: the `eight`th eight rows or columns, in half of `k`; `false` if a part of it is not in shared memory. In its place: what is copied as soon as it has been put
