@@ -14,7 +14,7 @@ use crate::frame::Row32;
 /// Blocks of a product, at most: of 16 by 16, or 32 by 8 elements.
 pub(super) const BLOCKS: usize = 2;
 /// Elements of `k` in fours, at most.
-pub(super) const QUADS: usize = 4;
+const QUADS: usize = 4;
 
 /// Rows of `a` in a block, made ready.
 pub(super) type Left = block::Left<QUADS>;
@@ -252,7 +252,7 @@ pub(super) fn halves(row: &Row32) -> [&[u32; 16]; 2] {
 
 /// The four columns, or pairs of columns, of a pair of registers.
 #[inline(always)]
-fn exchanged<V: Vectors>(v: V, pair: [&Row32; 2]) -> [V::Words; 4] {
+pub(super) fn exchanged<V: Vectors>(v: V, pair: [&Row32; 2]) -> [V::Words; 4] {
     let ([a, b], [c, d]) = (halves(pair[0]), halves(pair[1]));
     v.transpose([v.load(a), v.load(b), v.load(c), v.load(d)])
 }

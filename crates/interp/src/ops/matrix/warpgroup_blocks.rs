@@ -1,4 +1,4 @@
-//! Products of a warpgroup whose factors come from shared memory by whole tiles, as registers have them, and need no panels between: those of `.f16`, `.bf16`, `.tf32` and bytes.
+//! Products of a warpgroup whose factors come from shared memory by whole tiles, as registers have them, and need no panels between: those of `.f16`, `.bf16`, `.tf32`, floats of 8 bits and bytes.
 
 use pulp::bytemuck::{cast_slice_mut, pod_read_unaligned};
 use warploom_exec::fault::FaultKind;
@@ -9,7 +9,7 @@ use warploom_ptx::ir::{ScalarType, Step};
 use super::descriptor::{Descriptor, UNIT};
 use super::direct::ROWS_OF_A_PLACE;
 use super::fragments::{
-    Left, PLAIN, QUADS, Ready, Right, block_of_bytes, can_be_subnormal, make_left, make_right, of_block, per_register,
+    PLAIN, Ready, block_of_bytes, can_be_subnormal, exchanged, halves, make_left, make_right, of_block, per_register,
     read, write,
 };
 use super::product::{Panels, of};
@@ -29,8 +29,8 @@ impl WarpgroupSite {
     /// Whether the product is one for this.
     pub(super) fn is_of_blocks(&self) -> bool {
         let wide = matches!(self.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
-        let real = wide && self.a_ty == self.b_ty && self.scheme.is_some();
         let bytes = [self.a_ty, self.b_ty].iter().all(|ty| matches!(ty, ScalarType::S8 | ScalarType::U8));
+        let real = self.scheme.is_some() && (is_short(self.a_ty) || (wide && self.a_ty == self.b_ty));
         self.sparse.is_none() && (real || (bytes && !self.satfinite && !self.negative))
     }
 
@@ -39,9 +39,16 @@ impl WarpgroupSite {
         match (self.negative, self.a_ty) {
             (false, _) => 0,
             (true, ScalarType::Tf32) => 1 << 31,
+            (true, ty) if is_short(ty) => 0x8080_8080,
             (true, _) => 0x8000_8000,
         }
     }
+}
+
+/// Whether elements are floats of 8 bits.
+#[inline(always)]
+fn is_short(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::E4m3 | ScalarType::E5m2)
 }
 
 /// What a warp computes its part of a product with, beside registers.
@@ -123,7 +130,7 @@ fn by_blocks(site: &WarpgroupSite, given: &Given<'_>, registers: &mut [Row32], p
 
 /// A product of any number of blocks side by side: the tiles of its factors follow each other, and registers of summands, if there are any, and results lie where they do.
 struct Blocks<'a> {
-    /// None of bytes.
+    /// None of integers.
     how: Option<Accumulation>,
     /// Of factors.
     ty: [ScalarType; 2],
@@ -142,6 +149,9 @@ fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], r
     let Blocks { how: Some(how), ty: [ty, _], sums, .. } = *of else {
         return multiply_blocks_of_bytes(v, of, registers);
     };
+    if is_short(ty) {
+        return multiply_blocks_of_floats(v, how, of, registers);
+    }
     let ([left, _], [right, _]) = (&mut ready.left, &mut ready.right);
     let quads = 2 * per_register(ty);
     let is_plain = sums == ScalarType::F32 && how.rounded == PLAIN;
@@ -191,12 +201,90 @@ fn multiply_blocks_of_bytes<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [
     );
 }
 
+/// The same of floats of 8 bits.
+#[inline(always)]
+fn multiply_blocks_of_floats<V: Vectors>(v: V, how: Accumulation, of: &Blocks<'_>, registers: &mut [Row32]) {
+    let (mut left, mut right) = (block::Left::<SHORT_QUADS>::default(), block::Right::<SHORT_QUADS>::default());
+    v.run(
+        #[inline(always)]
+        || {
+            for (tiles, place) in of.left.chunks_exact(2).zip(left.elements.chunks_exact_mut(4)) {
+                let columns = exchanged(v, [&tiles[0], &tiles[1]]);
+                for k in 0..4 {
+                    let numbers = short_floats(v, of.ty[0], columns[k]);
+                    for byte in 0..4 {
+                        place[byte][k] = v.store(numbers[byte]);
+                    }
+                }
+            }
+            left.ready(v, false, SHORT_QUADS);
+            for (number, tiles) in of.right.chunks_exact(2).enumerate() {
+                for (tile, place) in tiles.iter().zip(right.elements.chunks_exact_mut(4)) {
+                    let [lower, upper] = halves(tile);
+                    let (lower, upper) = (v.load(lower), v.load(upper));
+                    let (lower, upper) = (short_floats(v, of.ty[1], lower), short_floats(v, of.ty[1], upper));
+                    for byte in 0..4 {
+                        place[byte] = pulp::cast([v.store(lower[byte]), v.store(upper[byte])]);
+                    }
+                }
+                right.ready(v, false, SHORT_QUADS);
+                let summands = match of.c {
+                    Some(rows) => read(v, of.sums, of_block(of.sums, rows, number), registers),
+                    None => [v.splat(0); COLUMNS],
+                };
+                let results = match block::multiply(v, how, false, SHORT_QUADS, &left, &right, &summands) {
+                    Some(results) => results,
+                    None => any(v, how, SHORT_QUADS, &left, &right, &summands),
+                };
+                write(v, of.sums, of_block(of.sums, of.d, number), registers, &results);
+            }
+        },
+    );
+}
+
+/// Elements of `k` in fours, of floats of 8 bits.
+const SHORT_QUADS: usize = 8;
+
+/// The bytes of words as `.f32`.
+#[inline(always)]
+fn short_floats<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 4] {
+    let bytes = v.splat(0x00ff_00ff);
+    let [first, third] = short_float_pairs(v, ty, v.and(words, bytes));
+    let [second, fourth] = short_float_pairs(v, ty, v.and(v.shr::<8>(words), bytes));
+    [first, second, third, fourth]
+}
+
+/// The floats in the low bytes of halves: `.e5m2` is the upper half of an `.f16`, `.e4m3` has the places of one a bit lower, and an exponent that is eight less.
+#[inline(always)]
+fn short_float_pairs<V: Vectors>(v: V, ty: ScalarType, bytes: V::Words) -> [V::Words; 2] {
+    if ty == ScalarType::E5m2 {
+        return v.widen(v.shl::<8>(bytes));
+    }
+    let (signs, magnitudes) = (v.and(bytes, v.splat(0x0080_0080)), v.and(bytes, v.splat(0x007f_007f)));
+    let mut pair = v.widen(v.or(v.shl::<8>(signs), v.shl::<7>(magnitudes)));
+    for number in &mut pair {
+        let scaled = v.mul(*number, v.splat(256f32.to_bits()));
+        // What would be above the largest number is the NaN.
+        let magnitude = v.and(scaled, v.splat(u32::MAX >> 1));
+        *number = v.if_greater(magnitude, v.splat(448f32.to_bits()), v.splat(f32::NAN.to_bits()), scaled);
+    }
+    pair
+}
+
 /// A block of any operands.
 #[cold]
 #[inline(never)]
-fn any<V: Vectors>(v: V, how: Accumulation, quads: usize, left: &Left, right: &Right, summands: &Block<V>) -> Block<V> {
+fn any<V: Vectors, const N: usize>(
+    v: V,
+    how: Accumulation,
+    quads: usize,
+    left: &block::Left<N>,
+    right: &block::Right<N>,
+    summands: &Block<V>,
+) -> Block<V> {
     let sizes = Sizes { m: ROWS, n: COLUMNS, k: 4 * quads };
-    let (mut a, mut b, mut d) = ([0.0; 4 * QUADS * ROWS], [0.0; 4 * QUADS * COLUMNS], [0.0; ROWS * COLUMNS]);
+    let (mut a, mut b) = ([0.0; 4 * SHORT_QUADS * ROWS], [0.0; 4 * SHORT_QUADS * COLUMNS]);
+    let mut d = [0.0; ROWS * COLUMNS];
     for k in 0..sizes.k {
         for row in 0..ROWS {
             a[k * ROWS + row] = f32::from_bits(left.elements[k / 4][k % 4][row]);
