@@ -142,6 +142,27 @@ pub fn multiply<V: Vectors, const N: usize>(
     }
 }
 
+/// The same where there is nothing special: factors are near 1, and each element has products. None where it is not so.
+#[inline(always)]
+pub fn multiply_plain<V: Vectors, const N: usize>(
+    v: V,
+    how: Accumulation,
+    quads: usize,
+    a: &Left<N>,
+    b: &Right<N>,
+    d: &Sums<V>,
+) -> Option<Sums<V>> {
+    if !(a.near && b.near) {
+        return None;
+    }
+    let products = Products { how, a: &a.elements[..quads], b: &b.elements[..quads], below: BELOW_NEAR };
+    let largest = largest_near(v, quads, a, b);
+    match lacks_products(v, largest) {
+        false => near_sums::<V, true>(v, &products, largest, d),
+        true => None,
+    }
+}
+
 /// What is the matter with operands or sums, in any place.
 struct Odd<V: Vectors> {
     v: V,
@@ -212,27 +233,6 @@ impl<V: Vectors> Odd<V> {
 fn beyond<V: Vectors>(v: V, bytes: V::Words, limit: u8) -> V::Words {
     let limit = v.splat(u32::from_le_bytes([limit; 4]));
     v.xor(v.max_bytes(bytes, limit), limit)
-}
-
-/// The same where there is nothing special: factors are near 1, and each element has products. None where it is not so.
-#[inline(always)]
-pub fn multiply_plain<V: Vectors, const N: usize>(
-    v: V,
-    how: Accumulation,
-    quads: usize,
-    a: &Left<N>,
-    b: &Right<N>,
-    d: &Sums<V>,
-) -> Option<Sums<V>> {
-    if !(a.near && b.near) {
-        return None;
-    }
-    let products = Products { how, a: &a.elements[..quads], b: &b.elements[..quads], below: BELOW_NEAR };
-    let largest = largest_near(v, quads, a, b);
-    match lacks_products(v, largest) {
-        false => near_sums::<V, true>(v, &products, largest, d),
-        true => None,
-    }
 }
 
 /// With exponents in bytes.

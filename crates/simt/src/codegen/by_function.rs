@@ -6,7 +6,7 @@
 
 use warploom_ptx::ir::{Inst, MatrixOp, Op, Operand, ScalarType};
 
-use super::function::Writer;
+use super::function::{Val, Writer};
 use super::names::Ty;
 use super::step::PLACE;
 
@@ -66,6 +66,24 @@ impl Writer<'_> {
             self.write(inst, at, &value, false)?;
         }
         Ok(())
+    }
+
+    /// What a function has done is done if it says so, and results of so many bits are moved; what follows is for where it does not, and for who comes to the label that there is already.
+    pub(super) fn done_if(
+        &mut self,
+        fine: &Val,
+        other: Option<u32>,
+        inst: &Inst,
+        (results, bits): (&[Place], u32),
+    ) -> Result<Written, String> {
+        let (here, done) = (self.fresh(), self.fresh());
+        let other = other.unwrap_or_else(|| self.fresh());
+        self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", fine.text));
+        self.label(&format!("L{here}"));
+        self.move_results(inst, results, bits)?;
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{other}"));
+        Ok(Written::Here(done))
     }
 
     /// Goes on where all lanes run; what comes at the label that is given back, if there is one, is for where they do not.

@@ -108,14 +108,7 @@ impl Writer<'_> {
                 alike.text, size.text
             ),
         );
-        let (here, done) = (self.fresh(), self.fresh());
-        let other = other.unwrap_or_else(|| self.fresh());
-        self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", fine.text));
-        self.label(&format!("L{here}"));
-        self.move_results(inst, &results, 64)?;
-        self.line(format!("br label %L{done}"));
-        self.label(&format!("L{other}"));
-        Ok(Written::Here(done))
+        self.done_if(&fine, other, inst, (&results, 64))
     }
 
     /// The function that multiplies fragments of so many registers: the sums of each register, a product of each lane more for each `k`.

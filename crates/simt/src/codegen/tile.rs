@@ -58,14 +58,7 @@ impl Writer<'_> {
         let places: Vec<String> = places.iter().map(|place| format!("ptr {place}")).collect();
         let call = format!("call i1 {name}(ptr {at}, ptr {shared}, i64 {}, {})", size.text, places.join(", "));
         let fine = self.set(Ty::int(1, 0), call);
-        let (here, done) = (self.fresh(), self.fresh());
-        let other = other.unwrap_or_else(|| self.fresh());
-        self.line(format!("br i1 {}, label %L{here}, label %L{other}, !prof !2", fine.text));
-        self.label(&format!("L{here}"));
-        self.move_results(inst, &results, 32)?;
-        self.line(format!("br label %L{done}"));
-        self.label(&format!("L{other}"));
-        Ok(Written::Here(done))
+        self.done_if(&fine, other, inst, (&results, 32))
     }
 
     /// How far behind the start of shared memory each lane's row begins.
