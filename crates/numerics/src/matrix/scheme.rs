@@ -1,5 +1,4 @@
-//! How the sums of an instruction are grouped and rounded: what was recorded on sm_90 for warp-level products, and what has been published for those of
-//! warpgroups (docs/decisions/0021).
+//! How the sums of an instruction are grouped and rounded, as was recorded on sm_90; for products of warpgroups it had been published (docs/decisions/0021).
 
 use super::real::{Accumulation, Rounded};
 
