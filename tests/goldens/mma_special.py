@@ -6,10 +6,10 @@ sums that overflow, subnormal numbers, and any bits whatever, those that `.tf32`
     mma_special.py --check mma_special.json [LIBCUDA]
 """
 import ctypes as C
-import hashlib
-import json
 import struct
 import sys
+
+import recorded
 
 # Shape, type of factors, their bits, and of those of exponent and fraction; type of sums.
 KINDS = [("m16n8k16", "f16", 16, 5, 10, "f32"), ("m16n8k16", "f16", 16, 5, 10, "f16"), ("m16n8k16", "bf16", 16, 8, 7, "f32"),
@@ -85,27 +85,11 @@ def text(shape, factors, sums):
 """
 
 
-def record(library):
-    lib = C.CDLL(library)
-    device, context, given, out = C.c_int(), C.c_void_p(), C.c_uint64(), C.c_uint64()
-
-    def call(name, *args):
-        status = getattr(lib, name)(*args)
-        assert status == 0, f"{name}: {status}"
-
-    call("cuInit", 0)
-    call("cuDeviceGet", C.byref(device), 0)
-    call("cuDevicePrimaryCtxRetain", C.byref(context), device)
-    call("cuCtxSetCurrent", context)
-    name = C.create_string_buffer(256)
-    call("cuDeviceGetName", name, 256, device)
-    call("cuMemAlloc_v2", C.byref(given), C.c_size_t(40 * LANES))
-    call("cuMemAlloc_v2", C.byref(out), C.c_size_t(16 * LANES))
-    numbers, cases = Numbers(7), []
+def cases(driver):
+    given, out = driver.memory(40 * LANES), driver.memory(16 * LANES)
+    numbers, made = Numbers(7), []
     for shape, factors, bits, exponent, fraction, sums in KINDS:
-        module, function = C.c_void_p(), C.c_void_p()
-        call("cuModuleLoadData", C.byref(module), text(shape, factors, sums).encode())
-        call("cuModuleGetFunction", C.byref(function), module, b"k")
+        function, module = driver.kernel(text(shape, factors, sums))
         of_sums = (32, 8, 23) if sums == "f32" else (16, 5, 10)
         for mode in MODES:
             for round in range(ROUNDS):
@@ -113,34 +97,12 @@ def record(library):
                 for _ in range(LANES):
                     operands += [words(lambda: factor(numbers, mode, bits, exponent, fraction), bits) for _ in range(6)]
                     operands += [words(lambda: summand(numbers, mode, *of_sums), of_sums[0]) for _ in range(4)]
-                call("cuMemcpyHtoD_v2", given, struct.pack(f"<{len(operands)}I", *operands), C.c_size_t(40 * LANES))
-                call("cuMemsetD32_v2", out, 0, C.c_size_t(4 * LANES))
-                params = (C.c_void_p * 2)(C.cast(C.byref(given), C.c_void_p), C.cast(C.byref(out), C.c_void_p))
-                call("cuLaunchKernel", function, 1, 1, 1, LANES, 1, 1, 0, None, params, None)
-                call("cuCtxSynchronize")
-                results = (C.c_uint32 * (4 * LANES))()
-                call("cuMemcpyDtoH_v2", results, out, C.c_size_t(C.sizeof(results)))
-                digest = hashlib.sha256(bytes(results)).hexdigest()[:16]
-                cases.append({"factors": factors, "sums": sums, "mode": mode, "round": round, "first": [f"{word:08x}" for word in results[:4]], "all": digest})
-        call("cuModuleUnload", module)
-    return name.value.decode(), cases
+                driver.call("cuMemcpyHtoD_v2", given, struct.pack(f"<{len(operands)}I", *operands), C.c_size_t(40 * LANES))
+                driver.call("cuMemsetD32_v2", out, 0, C.c_size_t(4 * LANES))
+                driver.run(function, LANES, given, out)
+                made.append({"factors": factors, "sums": sums, "mode": mode, "round": round, **driver.digest(out, 4 * LANES)})
+        driver.call("cuModuleUnload", module)
+    return made
 
 
-def main(arguments):
-    checked = arguments[1] if arguments[:1] == ["--check"] else None
-    rest = arguments[2:] if checked else arguments
-    device, cases = record(rest[0] if rest else "libcuda.so.1")
-    if checked is None:
-        print(json.dumps({"device": device})[:-1] + ', "cases": [')
-        print(",\n".join(map(json.dumps, cases)) + "]}")
-        return 0
-    with open(checked) as file:
-        expected = json.load(file)["cases"]
-    wrong = [(ours, theirs) for ours, theirs in zip(cases, expected, strict=True) if ours != theirs]
-    for ours, theirs in wrong[:10]:
-        print(f"{ours}\n  where hardware has {theirs['first']}, {theirs['all']}")
-    print(f"{len(cases) - len(wrong)} of {len(cases)} products of special operands as recorded")
-    return bool(wrong)
-
-
-sys.exit(main(sys.argv[1:]))
+sys.exit(recorded.main(sys.argv[1:], cases, "products of special operands"))

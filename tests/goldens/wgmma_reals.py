@@ -6,9 +6,9 @@ Factors come from shared memory, or the left one from registers. Prints JSON: fo
     wgmma_reals.py --check wgmma_reals.json [LIBCUDA]
 """
 import ctypes as C
-import hashlib
-import json
 import sys
+
+import recorded
 
 COLUMNS = 64
 THREADS = 128
@@ -89,56 +89,17 @@ NEXT:
 """
 
 
-def record(library):
-    lib = C.CDLL(library)
-    device, context, out = C.c_int(), C.c_void_p(), C.c_uint64()
-
-    def call(name, *args):
-        status = getattr(lib, name)(*args)
-        assert status == 0, f"{name}: {status}"
-
-    call("cuInit", 0)
-    call("cuDeviceGet", C.byref(device), 0)
-    call("cuDevicePrimaryCtxRetain", C.byref(context), device)
-    call("cuCtxSetCurrent", context)
-    name = C.create_string_buffer(256)
-    call("cuDeviceGetName", name, 256, device)
-    call("cuMemAlloc_v2", C.byref(out), C.c_size_t(THREADS * COLUMNS * 2))
-    cases = []
+def cases(driver):
+    out, made = driver.memory(THREADS * COLUMNS * 2), []
     for kind in KINDS:
         count, source = text(*kind)
-        module, function = C.c_void_p(), C.c_void_p()
-        call("cuModuleLoadData", C.byref(module), source.encode())
-        call("cuModuleGetFunction", C.byref(function), module, b"k")
+        function, module = driver.kernel(source)
         for seed in SEEDS:
             for steps in (1, 4):
-                values = C.c_uint64(out.value), C.c_uint32(7919 * seed + 1), C.c_uint32(steps)
-                params = (C.c_void_p * 3)(*[C.cast(C.byref(value), C.c_void_p) for value in values])
-                call("cuLaunchKernel", function, 1, 1, 1, THREADS, 1, 1, 0, None, params, None)
-                call("cuCtxSynchronize")
-                sums = (C.c_uint32 * (THREADS * count))()
-                call("cuMemcpyDtoH_v2", sums, out, C.c_size_t(C.sizeof(sums)))
-                digest = hashlib.sha256(bytes(sums)).hexdigest()[:16]
-                cases.append({"kind": kind, "seed": seed, "steps": steps, "first": [f"{word:08x}" for word in sums[:4]], "all": digest})
-        call("cuModuleUnload", module)
-    return name.value.decode(), json.loads(json.dumps(cases))
+                driver.run(function, THREADS, out, C.c_uint32(7919 * seed + 1), C.c_uint32(steps))
+                made.append({"kind": kind, "seed": seed, "steps": steps, **driver.digest(out, THREADS * count)})
+        driver.call("cuModuleUnload", module)
+    return made
 
 
-def main(arguments):
-    checked = arguments[1] if arguments[:1] == ["--check"] else None
-    rest = arguments[2:] if checked else arguments
-    device, cases = record(rest[0] if rest else "libcuda.so.1")
-    if checked is None:
-        print(json.dumps({"device": device})[:-1] + ', "cases": [')
-        print(",\n".join(map(json.dumps, cases)) + "]}")
-        return 0
-    with open(checked) as file:
-        expected = json.load(file)["cases"]
-    wrong = [(ours, theirs) for ours, theirs in zip(cases, expected, strict=True) if ours != theirs]
-    for ours, theirs in wrong[:10]:
-        print(f"{ours}\n  where hardware has {theirs['first']}, {theirs['all']}")
-    print(f"{len(cases) - len(wrong)} of {len(cases)} products of warpgroups as recorded")
-    return bool(wrong)
-
-
-sys.exit(main(sys.argv[1:]))
+sys.exit(recorded.main(sys.argv[1:], cases, "products of warpgroups"))

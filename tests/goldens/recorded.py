@@ -1,0 +1,65 @@
+"""What recordings that are digests have in common: a driver, and the answer to whether another one computes the same."""
+import ctypes as C
+import hashlib
+import json
+
+
+class Driver:
+    """A device's driver with a context."""
+
+    def __init__(self, library):
+        self.library = C.CDLL(library)
+        device, context, name = C.c_int(), C.c_void_p(), C.create_string_buffer(256)
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", C.byref(device), 0)
+        self.call("cuDevicePrimaryCtxRetain", C.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuDeviceGetName", name, 256, device)
+        self.name = name.value.decode()
+
+    def call(self, name, *args):
+        status = getattr(self.library, name)(*args)
+        assert status == 0, f"{name}: {status}"
+
+    def memory(self, size):
+        out = C.c_uint64()
+        self.call("cuMemAlloc_v2", C.byref(out), C.c_size_t(size))
+        return out
+
+    def kernel(self, text):
+        """The kernel `k` of a module, and the module."""
+        module, function = C.c_void_p(), C.c_void_p()
+        self.call("cuModuleLoadData", C.byref(module), text.encode())
+        self.call("cuModuleGetFunction", C.byref(function), module, b"k")
+        return function, module
+
+    def run(self, function, threads, *params):
+        """Runs a CTA, and waits for it."""
+        pointers = (C.c_void_p * len(params))(*[C.cast(C.byref(param), C.c_void_p) for param in params])
+        self.call("cuLaunchKernel", function, 1, 1, 1, threads, 1, 1, 0, None, pointers, None)
+        self.call("cuCtxSynchronize")
+
+    def digest(self, memory, words):
+        """What is kept of so many words."""
+        results = (C.c_uint32 * words)()
+        self.call("cuMemcpyDtoH_v2", results, memory, C.c_size_t(C.sizeof(results)))
+        return {"first": [f"{word:08x}" for word in results[:4]], "all": hashlib.sha256(bytes(results)).hexdigest()[:16]}
+
+
+def main(arguments, cases_of, what):
+    """Prints the cases of a driver; with `--check FILE`, how many of them are as there."""
+    checked = arguments[1] if arguments[:1] == ["--check"] else None
+    rest = arguments[2:] if checked else arguments
+    driver = Driver(rest[0] if rest else "libcuda.so.1")
+    cases = json.loads(json.dumps(cases_of(driver)))
+    if checked is None:
+        print(json.dumps({"device": driver.name})[:-1] + ', "cases": [')
+        print(",\n".join(map(json.dumps, cases)) + "]}")
+        return 0
+    with open(checked) as file:
+        expected = json.load(file)["cases"]
+    wrong = [(ours, theirs) for ours, theirs in zip(cases, expected, strict=True) if ours != theirs]
+    for ours, theirs in wrong[:10]:
+        print(f"{ours}\n  where hardware has {theirs['first']}, {theirs['all']}")
+    print(f"{len(cases) - len(wrong)} of {len(cases)} {what} as recorded")
+    return int(bool(wrong))
