@@ -18,6 +18,9 @@ pub type Columns = [u32; 4 * COLUMNS];
 /// Eight columns of `d`: `.f32`.
 pub type Sums<V> = [<V as Vectors>::Words; COLUMNS];
 
+/// How the sums of [`multiply_plain`] are rounded: to `.f32`.
+pub const PLAIN: Rounded = Rounded::Truncated(23);
+
 /// The most products of an element, in fours.
 pub const QUADS: usize = 16;
 
@@ -142,7 +145,7 @@ pub fn multiply<V: Vectors, const N: usize>(
     }
 }
 
-/// The same where there is nothing special: factors are near 1, and each element has products. None where it is not so.
+/// The same where there is nothing special: factors are near 1, each element has products, and sums are rounded as [`PLAIN`] says. None where factors are not so.
 #[inline(always)]
 pub fn multiply_plain<V: Vectors, const N: usize>(
     v: V,
@@ -155,6 +158,7 @@ pub fn multiply_plain<V: Vectors, const N: usize>(
     if !(a.near && b.near) {
         return None;
     }
+    let how = Accumulation { rounded: PLAIN, ..how };
     let products = Products { how, a: &a.elements[..quads], b: &b.elements[..quads], below: BELOW_NEAR };
     let largest = largest_near(v, quads, a, b);
     match lacks_products(v, largest) {

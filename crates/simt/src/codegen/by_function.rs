@@ -6,6 +6,7 @@
 
 use warploom_ptx::ir::{Inst, MatrixOp, Op, Operand, ScalarType};
 
+use super::context;
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::step::PLACE;
@@ -66,6 +67,12 @@ impl Writer<'_> {
             self.write(inst, at, &value, false)?;
         }
         Ok(())
+    }
+
+    /// Where the CTA's shared memory is, and how many bytes it has.
+    pub(super) fn shared_memory(&mut self) -> (String, Val) {
+        let (shared, size) = (self.pointer(context::SHARED), self.field(context::SHARED_SIZE));
+        (shared, self.set(Ty::int(64, 0), format!("load i64, ptr {size}, !invariant.load !0")))
     }
 
     /// What a function has done is done if it says so, and results of so many bits are moved; what follows is for where it does not, and for who comes to the label that there is already.

@@ -7,7 +7,7 @@ use super::by_function::{Place, Written, parameters};
 use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::{self, Ty};
-use super::{context, window};
+use super::window;
 
 /// A double of each lane.
 const DOUBLES: Ty = Ty { element: names::Element::F64, lanes: WARP };
@@ -87,8 +87,7 @@ impl Writer<'_> {
         };
         self.steps = self.steps.max(dst.len() as u32);
         let results: Vec<Place> = (0..dst.len()).map(|at| self.place_of_result(inst, at, at as u32)).collect();
-        let (shared, size) = (self.pointer(context::SHARED), self.field(context::SHARED_SIZE));
-        let size = self.set(i64, format!("load i64, ptr {size}, !invariant.load !0"));
+        let (shared, size) = self.shared_memory();
         let alike = [alike, alike_too].into_iter().flatten().reduce(|one, other| self.binary("and", &one, &other));
         let alike = alike.unwrap_or_else(|| self.constant(Ty::int(1, 0), 1));
         let letter = match fragment {

@@ -6,7 +6,7 @@ use super::by_function::{Place, Written, parameters};
 use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::Ty;
-use super::{context, window};
+use super::window;
 
 /// Rows of a tile.
 const ROWS: u32 = 8;
@@ -33,28 +33,20 @@ impl Writer<'_> {
         let offsets = self.offsets_of_rows(inst, addr, *space == Space::Shared)?;
         let at = self.offset("%steps", 0);
         self.store(&offsets, &at);
-        let results: Vec<Place> = match op {
-            MatrixOp::LdMatrix { dst, .. } => {
-                (0..dst.len()).map(|at| self.place_of_result(inst, at, 1 + at as u32)).collect()
-            }
-            _ => Vec::new(),
-        };
-        let places: Vec<String> = match op {
+        let (results, places, name): (Vec<Place>, Vec<String>, String) = match op {
             MatrixOp::StMatrix { src, .. } => {
                 let place = |(operand, slot): (&Operand, u32)| self.place_of_operand(*operand, ScalarType::B32, slot);
-                src.iter().zip(1..).map(place).collect()
+                let places = src.iter().zip(1..).map(place).collect();
+                (Vec::new(), places, self.stores_tiles(tiles, transposed))
             }
-            _ => results.iter().map(|place| place.pointer.clone()).collect(),
+            _ => {
+                let place = |at: u32| self.place_of_result(inst, at as usize, 1 + at);
+                let results: Vec<Place> = (0..tiles).map(place).collect();
+                let places = results.iter().map(|place| place.pointer.clone()).collect();
+                (results, places, self.loads_tiles(tiles, transposed))
+            }
         };
-        let (shared, size) = (self.pointer(context::SHARED), self.field(context::SHARED_SIZE));
-        let size = self.set(Ty::int(64, 0), format!("load i64, ptr {size}, !invariant.load !0"));
-        let moves = if results.is_empty() { "store" } else { "load" };
-        let name = format!("@{moves}_{tiles}_tiles{}", if transposed { "_transposed" } else { "" });
-        let function = match moves {
-            "store" => self.stores_tiles(&name, tiles, transposed),
-            _ => self.loads_tiles(&name, tiles, transposed),
-        };
-        self.plan.declare(function);
+        let (shared, size) = self.shared_memory();
         let places: Vec<String> = places.iter().map(|place| format!("ptr {place}")).collect();
         let call = format!("call i1 {name}(ptr {at}, ptr {shared}, i64 {}, {})", size.text, places.join(", "));
         let fine = self.set(Ty::int(1, 0), call);
@@ -111,9 +103,9 @@ impl Writer<'_> {
         self.set(words, format!("bitcast {} {} to {}", tile.ty.text(), tile.text, words.text()))
     }
 
-    /// The function that loads so many tiles.
-    fn loads_tiles(&mut self, name: &str, tiles: u32, transposed: bool) -> String {
-        self.function_of_rows(name, tiles, |this| {
+    /// The name of the function that loads so many tiles.
+    fn loads_tiles(&mut self, tiles: u32, transposed: bool) -> String {
+        self.function_of_rows("load", tiles, transposed, |this| {
             for tile in 0..tiles {
                 let rows = (ROWS * tile..ROWS * (tile + 1)).map(|row| {
                     let row = this.row_of_tile(row);
@@ -129,9 +121,9 @@ impl Writer<'_> {
         })
     }
 
-    /// The function that stores so many tiles.
-    fn stores_tiles(&mut self, name: &str, tiles: u32, transposed: bool) -> String {
-        self.function_of_rows(name, tiles, |this| {
+    /// The name of the function that stores so many tiles.
+    fn stores_tiles(&mut self, tiles: u32, transposed: bool) -> String {
+        self.function_of_rows("store", tiles, transposed, |this| {
             for tile in 0..tiles {
                 let mut words = this.load(Ty::int(32, WORDS), &format!("%p{tile}"));
                 if transposed {
@@ -148,14 +140,18 @@ impl Writer<'_> {
         })
     }
 
-    /// A function that does something with rows, if all are in shared memory.
-    fn function_of_rows(&mut self, name: &str, tiles: u32, write: impl FnOnce(&mut Self)) -> String {
+    /// Declares a function that does something with rows, if all are in shared memory, and names it.
+    fn function_of_rows(&mut self, does: &str, tiles: u32, transposed: bool, write: impl FnOnce(&mut Self)) -> String {
         let body = self.written_apart(|this| {
             this.checks_rows(tiles);
             write(this);
             this.line("ret i1 true");
         });
+        let name = format!("@{does}_{tiles}_tiles{}", if transposed { "_transposed" } else { "" });
         let registers = parameters(tiles as usize);
-        format!("define internal i1 {name}(ptr %at, ptr %shared, i64 %size, {registers}) #2 {{\n{body}}}")
+        self.plan.declare(format!(
+            "define internal i1 {name}(ptr %at, ptr %shared, i64 %size, {registers}) #2 {{\n{body}}}"
+        ));
+        name
     }
 }

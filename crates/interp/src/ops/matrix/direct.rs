@@ -13,7 +13,7 @@ use crate::isa::Isa;
 use crate::program::{Function, ValuePlace};
 
 /// Rows that a place of [`Step::PLACE_WORDS`] is.
-pub(super) const ROWS_OF_A_PLACE: usize = Step::PLACE_WORDS * 8 / size_of::<Row32>();
+const ROWS_OF_A_PLACE: usize = Step::PLACE_WORDS * 8 / size_of::<Row32>();
 
 /// Registers of a factor, at most.
 const REGISTERS: usize = 4;
@@ -87,24 +87,21 @@ impl Direct {
             return None;
         }
         let mut site = site.clone();
-        let place = |places: &[ValuePlace], row: u32| places.iter().position(|place| *place == ValuePlace::Word(row));
-        for row in [&mut site.a, &mut site.b, &mut site.c].into_iter().flat_map(|panel| &mut panel.rows) {
-            *row = (ROWS_OF_A_PLACE * place(&function.parameters, *row)?) as u32;
+        for panel in [&mut site.a, &mut site.b, &mut site.c] {
+            hand_over(&mut panel.rows, &function.parameters, 0)?;
         }
-        for row in &mut site.d.rows {
-            *row = (ROWS_OF_A_PLACE * (function.parameters.len() + place(&function.results, *row)?)) as u32;
-        }
+        hand_over(&mut site.d.rows, &function.results, function.parameters.len())?;
         let number = |rows: &[u32], known: &mut HashMap<(Vec<Reg>, ScalarType), usize>| {
             let registers = rows.iter().map(|row| step.reads[*row as usize / ROWS_OF_A_PLACE]).collect();
             let next = known.len();
             *known.entry((registers, site.a_ty)).or_insert(next)
         };
-        let [high, across] = fragments::blocks(&site);
+        let [high, across] = if how.is_some() { fragments::blocks(&site) } else { [0; 2] };
         let (mut left, mut right) = ([0; BLOCKS], [0; BLOCKS]);
-        for (block, place) in left.iter_mut().enumerate().take(if how.is_some() { high } else { 0 }) {
+        for (block, place) in left.iter_mut().enumerate().take(high) {
             *place = number(fragments::of_left(&site, block), &mut numbers.left);
         }
-        for (block, place) in right.iter_mut().enumerate().take(if how.is_some() { across } else { 0 }) {
+        for (block, place) in right.iter_mut().enumerate().take(across) {
             *place = number(fragments::of_right(&site, block), &mut numbers.right);
         }
         let plain = how.is_some_and(|how| fragments::is_plain(&site, how));
@@ -122,7 +119,7 @@ impl Direct {
             Isa::Baseline => self.multiply(Arrays, rows, factors),
         };
         if !done {
-            self.hand_over(rows, factors);
+            self.complete(rows, factors);
         }
         done
     }
@@ -134,7 +131,7 @@ impl Direct {
 
     /// Puts what is not handed over where it would be, for somebody else.
     #[cold]
-    fn hand_over(&self, registers: &mut [Row32], factors: &Factors) {
+    fn complete(&self, registers: &mut [Row32], factors: &Factors) {
         let Direct { site, met, left, right, .. } = self;
         let [high, across] = fragments::blocks(site);
         let left = left.iter().map(|number| &factors.left[*number].words);
@@ -180,6 +177,15 @@ impl Direct {
             },
         )
     }
+}
+
+/// Makes of rows of a frame those of the places in which they are handed over: some of `places`, the first of which has this number. None if one is not among them.
+pub(super) fn hand_over(rows: &mut [u32], places: &[ValuePlace], first: usize) -> Option<()> {
+    for row in rows {
+        let place = places.iter().position(|place| *place == ValuePlace::Word(*row))?;
+        *row = (ROWS_OF_A_PLACE * (first + place)) as u32;
+    }
+    Some(())
 }
 
 /// As many as it takes to have some numbers.

@@ -5,7 +5,7 @@
 
 use warploom_numerics::matrix::block::{self, COLUMNS, ROWS, Sums as Block};
 use warploom_numerics::matrix::bytes;
-use warploom_numerics::matrix::{Accumulation, Rounded, Vectors};
+use warploom_numerics::matrix::{Accumulation, Vectors};
 use warploom_ptx::ir::ScalarType;
 
 use super::product::{ProductSite, Sums};
@@ -153,21 +153,24 @@ pub(super) fn multiply_ready<V: Vectors>(
             None => return false,
         }
     }
-    // Results may lie where summands of other blocks do.
+    write_blocks(v, site, &results, registers);
+    true
+}
+
+/// Results of all blocks. They may lie where summands of other blocks do.
+#[inline(always)]
+fn write_blocks<V: Vectors>(v: V, site: &ProductSite, results: &[Block<V>; BLOCKS], registers: &mut [Row32]) {
+    let [high, across] = blocks(site);
     for (number, sums) in results.iter().enumerate().take(high * across) {
         write(v, site.d_ty, of_block(site.d_ty, &site.d.rows, number), registers, sums);
     }
-    true
 }
 
 /// Whether a product is what [`multiply_plain`] is for: a block with summands and results of `.f32`.
 pub(super) fn is_plain(site: &ProductSite, how: Accumulation) -> bool {
-    let whole = [site.c_ty, site.d_ty] == [ScalarType::F32; 2] && how.rounded == PLAIN;
+    let whole = [site.c_ty, site.d_ty] == [ScalarType::F32; 2] && how.rounded == block::PLAIN;
     whole && blocks(site) == [1, 1]
 }
-
-/// How its sums are rounded.
-pub(super) const PLAIN: Rounded = Rounded::Truncated(23);
 
 /// [`multiply_ready`] for most products, without anything that others need; `false` where operands are not for this: then nothing has changed.
 #[inline(always)]
@@ -179,7 +182,6 @@ pub(super) fn multiply_plain<V: Vectors>(
     left: &Left,
     right: &Right,
 ) -> bool {
-    let how = Accumulation { rounded: PLAIN, ..how };
     let summands = read(v, ScalarType::F32, &site.c.rows, registers);
     match block::multiply_plain(v, how, site.sizes.k / 4, left, right, &summands) {
         Some(sums) => {
@@ -206,10 +208,7 @@ pub(super) fn multiply_bytes<V: Vectors>(v: V, site: &ProductSite, registers: &m
                 let summands = read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers);
                 *results = block_of_bytes(v, signed, left, registers, right, registers, &summands);
             }
-            // Results may lie where summands of other blocks do.
-            for (number, sums) in results.iter().enumerate().take(high * across) {
-                write(v, site.d_ty, of_block(site.d_ty, &site.d.rows, number), registers, sums);
-            }
+            write_blocks(v, site, &results, registers);
         },
     );
 }

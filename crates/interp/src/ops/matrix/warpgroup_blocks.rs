@@ -7,10 +7,10 @@ use warploom_numerics::matrix::{Accumulation, Arrays, Sizes, Vectors, real};
 use warploom_ptx::ir::{ScalarType, Step};
 
 use super::descriptor::{Descriptor, UNIT};
-use super::direct::ROWS_OF_A_PLACE;
+use super::direct::hand_over;
 use super::fragments::{
-    PLAIN, Ready, block_of_bytes, can_be_subnormal, exchanged, halves, make_left, make_right, of_block, per_register,
-    read, write,
+    Ready, block_of_bytes, can_be_subnormal, exchanged, halves, make_left, make_right, of_block, per_register, read,
+    write,
 };
 use super::product::{Panels, of};
 use super::tile::transposed;
@@ -143,10 +143,27 @@ struct Blocks<'a> {
     d: &'a [u32],
 }
 
+impl Blocks<'_> {
+    /// The summands of a block, or zeros.
+    #[inline(always)]
+    fn summands<V: Vectors>(&self, v: V, number: usize, registers: &[Row32]) -> Block<V> {
+        match self.c {
+            Some(rows) => read(v, self.sums, of_block(self.sums, rows, number), registers),
+            None => [v.splat(0); COLUMNS],
+        }
+    }
+
+    /// The results of a block.
+    #[inline(always)]
+    fn write<V: Vectors>(&self, v: V, number: usize, registers: &mut [Row32], results: &Block<V>) {
+        write(v, self.sums, of_block(self.sums, self.d, number), registers, results);
+    }
+}
+
 /// Computes it, whatever the operands are.
 #[inline(always)]
 fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], ready: &mut Ready) {
-    let Blocks { how: Some(how), ty: [ty, _], sums, .. } = *of else {
+    let Blocks { how: Some(how), ty: [ty, _], .. } = *of else {
         return multiply_blocks_of_bytes(v, of, registers);
     };
     if is_short(ty) {
@@ -154,20 +171,16 @@ fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], r
     }
     let ([left, _], [right, _]) = (&mut ready.left, &mut ready.right);
     let quads = 2 * per_register(ty);
-    let is_plain = sums == ScalarType::F32 && how.rounded == PLAIN;
+    let is_plain = of.sums == ScalarType::F32 && how.rounded == block::PLAIN;
     v.run(
         #[inline(always)]
         || {
             make_left(v, ty, &[0, 1, 2, 3], of.left, left);
             for (number, tiles) in of.right.chunks_exact(2).enumerate() {
                 make_right(v, ty, &[0, 1], tiles, right);
-                let summands = match of.c {
-                    Some(rows) => read(v, sums, of_block(sums, rows, number), registers),
-                    None => [v.splat(0); COLUMNS],
-                };
+                let summands = of.summands(v, number, registers);
                 let mut done = None;
                 if is_plain {
-                    let how = Accumulation { rounded: PLAIN, ..how };
                     done = block::multiply_plain(v, how, quads, left, right, &summands);
                 }
                 if done.is_none() {
@@ -177,7 +190,7 @@ fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], r
                     Some(results) => results,
                     None => any(v, how, quads, left, right, &summands),
                 };
-                write(v, sums, of_block(sums, of.d, number), registers, &results);
+                of.write(v, number, registers, &results);
             }
         },
     );
@@ -190,12 +203,9 @@ fn multiply_blocks_of_bytes<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [
         #[inline(always)]
         || {
             for (number, tiles) in of.right.chunks_exact(2).enumerate() {
-                let summands = match of.c {
-                    Some(rows) => read(v, of.sums, of_block(of.sums, rows, number), registers),
-                    None => [v.splat(0); COLUMNS],
-                };
+                let summands = of.summands(v, number, registers);
                 let results = block_of_bytes(v, signed, &[0, 1, 2, 3], of.left, &[0, 1], tiles, &summands);
-                write(v, of.sums, of_block(of.sums, of.d, number), registers, &results);
+                of.write(v, number, registers, &results);
             }
         },
     );
@@ -228,15 +238,12 @@ fn multiply_blocks_of_floats<V: Vectors>(v: V, how: Accumulation, of: &Blocks<'_
                     }
                 }
                 right.ready(v, false, SHORT_QUADS);
-                let summands = match of.c {
-                    Some(rows) => read(v, of.sums, of_block(of.sums, rows, number), registers),
-                    None => [v.splat(0); COLUMNS],
-                };
+                let summands = of.summands(v, number, registers);
                 let results = match block::multiply(v, how, false, SHORT_QUADS, &left, &right, &summands) {
                     Some(results) => results,
                     None => any(v, how, SHORT_QUADS, &left, &right, &summands),
                 };
-                write(v, of.sums, of_block(of.sums, of.d, number), registers, &results);
+                of.write(v, number, registers, &results);
             }
         },
     );
@@ -248,9 +255,8 @@ const SHORT_QUADS: usize = 8;
 /// The bytes of words as `.f32`.
 #[inline(always)]
 fn short_floats<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 4] {
-    let bytes = v.splat(0x00ff_00ff);
-    let [first, third] = short_float_pairs(v, ty, v.and(words, bytes));
-    let [second, fourth] = short_float_pairs(v, ty, v.and(v.shr::<8>(words), bytes));
+    let [even, odd] = v.numbers_of_bytes(words, false);
+    let ([first, third], [second, fourth]) = (short_float_pairs(v, ty, even), short_float_pairs(v, ty, odd));
     [first, second, third, fourth]
 }
 
@@ -357,21 +363,13 @@ impl Direct {
             return None;
         }
         let mut site = site.clone();
-        let place = |places: &[ValuePlace], wanted: ValuePlace| places.iter().position(|place| *place == wanted);
-        let parameter = |wanted| place(&function.parameters, wanted);
-        for row in &mut site.c.rows {
-            *row = (ROWS_OF_A_PLACE * parameter(ValuePlace::Word(*row))?) as u32;
-        }
-        for row in &mut site.d.rows {
-            let result = place(&function.results, ValuePlace::Word(*row))?;
-            *row = (ROWS_OF_A_PLACE * (function.parameters.len() + result)) as u32;
-        }
+        let parameter = |wanted| function.parameters.iter().position(|place| *place == wanted);
+        hand_over(&mut site.c.rows, &function.parameters, 0)?;
+        hand_over(&mut site.d.rows, &function.results, function.parameters.len())?;
         let left = match &mut site.a {
             Factor::Shared { descriptor, .. } => Some(parameter(ValuePlace::Double(*descriptor))?),
             Factor::Registers(panel) => {
-                for row in &mut panel.rows {
-                    *row = (ROWS_OF_A_PLACE * parameter(ValuePlace::Word(*row))?) as u32;
-                }
+                hand_over(&mut panel.rows, &function.parameters, 0)?;
                 None
             }
         };
