@@ -2,6 +2,8 @@
 //!
 //! Each is tested in the IR's own text: `tests/filetests/ir` has a folder of the pass, with modules before and after it.
 
+mod constants;
 mod promote;
 
+pub use constants::fill_in_constants;
 pub use promote::promote_parameters;

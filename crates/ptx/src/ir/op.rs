@@ -293,6 +293,19 @@ text! {
 }
 
 impl Op {
+    /// The operand that says which lanes of the warp take part, of what waits for them.
+    pub const fn membermask(&self) -> Option<Operand> {
+        match self {
+            Op::Shfl { sync: true, membermask, .. }
+            | Op::Vote { sync: true, membermask, .. }
+            | Op::Match { membermask, .. }
+            | Op::Redux { membermask, .. }
+            | Op::Elect { membermask, .. }
+            | Op::Barrier(BarrierOp::Warp { membermask }) => Some(*membermask),
+            _ => None,
+        }
+    }
+
     /// The conversion between two integer types of which one is the other with more bits or fewer.
     pub(crate) const fn resize(
         dst_ty: ScalarType,
