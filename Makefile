@@ -100,6 +100,7 @@ sweep: $(PROFILE)
 	python3 tests/ptx_async/run.py check tests/goldens/ptx_async.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/mma_special.py --check tests/goldens/mma_special.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/wgmma_reals.py --check tests/goldens/wgmma_reals.json $(LIBCUDA)
+	WARPLOOM_JIT=off python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
 SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are.
@@ -109,6 +110,7 @@ sweep-compiled: $(PROFILE)
 	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)'
 	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/mma_special.py --check tests/goldens/mma_special.json $(LIBCUDA)
 	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/wgmma_reals.py --check tests/goldens/wgmma_reals.json $(LIBCUDA)
+	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
 # Comparisons and texture instructions, which are many or left to the interpreter anyway, would take as long again.
 COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special|mma|mma-sp|wmma|ldmatrix)$$
 

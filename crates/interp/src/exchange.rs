@@ -1,6 +1,7 @@
 //! What the lanes of a warp give each other: `shfl` (PTX ISA 9.7.9.6), `vote`, `match`, `redux`, `elect` and `bar.warp.sync` (9.7.13.2, 9.7.13.8 to 9.7.13.12),
 //! of operands that have been collected. Who waits for whom is the executors' business.
 
+use warploom_exec::fault::FaultKind;
 use warploom_numerics::exchange::{self, Reduction, Shuffle, Vote};
 use warploom_ptx::ir::{BarrierOp, Op, ReduxOp, ScalarType, ShflMode, VoteMode};
 
@@ -75,6 +76,22 @@ pub struct Results {
     pub p: u32,
 }
 
+/// The lanes of `mask` that are not in the member masks that they execute an exchange with, and the fault that this is on hardware if the mask is in
+/// a register; lanes that are not in a constant take part (recorded: `tests/goldens/member_masks.json`).
+pub fn no_members(members: &[u32; 32], mask: u32) -> Option<(u32, FaultKind)> {
+    let strangers: u32 =
+        lanes(mask).filter(|&lane| members[lane] >> lane & 1 == 0).fold(0, |set, lane| set | 1 << lane);
+    (strangers != 0).then(|| {
+        let lane = strangers.trailing_zeros();
+        (strangers, FaultKind::IllegalInstruction(not_a_member(members[lane as usize], lane)))
+    })
+}
+
+/// Says that a lane is not in the member mask that it executes an exchange with.
+pub fn not_a_member(members: u32, lane: u32) -> String {
+    format!("member mask {members:#010x} does not have lane {lane}, which executes it")
+}
+
 /// What the lanes of `operands.mask` get.
 pub fn compute(kind: ExchangeKind, operands: &Operands) -> Results {
     let mut results = Results { d: [0; 32], p: 0 };
@@ -82,7 +99,7 @@ pub fn compute(kind: ExchangeKind, operands: &Operands) -> Results {
         for lane in lanes(operands.mask) {
             let (source, inside) =
                 exchange::shuffle_source(shuffle(mode), lane as u32, operands.b[lane], operands.c[lane]);
-            results.d[lane] = operands.a[source as usize] as u32;
+            results.d[lane] = if operands.mask >> source & 1 != 0 { operands.a[source as usize] as u32 } else { 0 };
             results.p |= u32::from(inside) << lane;
         }
         return results;

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use warploom_exec::address::{Space as Window, classify, split_shared};
 use warploom_exec::fault::{AccessKind, Cause, FaultKind, Site};
 use warploom_exec::memory::{MachineExtent, Memory, find_extent};
+use warploom_interp::exchange::not_a_member;
 use warploom_interp::{Gang, Local};
 use warploom_ptx::ir::{Space, Step};
 use warploom_simt::AccessKind as Kind;
@@ -131,6 +132,10 @@ pub(crate) unsafe extern "C" fn stop(
         StopKind::Trap => FaultKind::Trap,
         StopKind::NoMulticast => FaultKind::NoMulticast,
         // SAFETY: there is one for each lane.
+        StopKind::NotAMember => unsafe {
+            FaultKind::IllegalInstruction(not_a_member(*addresses.add(lane as usize) as u32, lane))
+        },
+        // SAFETY: as above.
         StopKind::NoFunction => FaultKind::InvalidPc { address: unsafe { *addresses.add(lane as usize) } },
     };
     let site = Site(kernel.sites.len() as u64 + u64::from(number));

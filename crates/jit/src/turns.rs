@@ -11,7 +11,7 @@ use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{CtaExit, Worker};
 use warploom_interp::exchange::{ExchangeKind, Operands, compute};
 use warploom_interp::{Barriers, Cluster};
-use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, MatrixOp, Op};
+use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, MatrixOp, Op, Operand};
 use warploom_simt::codegen::{Turns, outcome, turn};
 
 /// Trips of loops that wait after which a warp gives way to others, if nothing in it has changed.
@@ -27,7 +27,11 @@ const WARPGROUP: usize = 4;
 /// What a meeting is.
 #[derive(Clone, Copy, Debug)]
 enum Meeting {
-    Exchange(ExchangeKind),
+    Exchange {
+        kind: ExchangeKind,
+        /// Its members are in a register: lanes have to be among them.
+        varies: bool,
+    },
     Barrier {
         waits: bool,
         reduces: Option<BarrierReduction>,
@@ -69,8 +73,11 @@ impl Ways {
                 Op::Barrier(BarrierOp::ClusterWait { .. }) => Ok(Meeting::ClusterWait),
                 Op::Matrix(op) if matches!(**op, MatrixOp::WarpgroupWait { .. }) => Ok(Meeting::WarpgroupWait),
                 // Lanes wait for the others of their warp; what they do then is in the code.
-                Op::Matrix(_) => Ok(Meeting::Exchange(ExchangeKind::Barrier)),
-                op => ExchangeKind::of(op).map(Meeting::Exchange).ok_or("a meeting at another instruction".to_owned()),
+                Op::Matrix(_) => Ok(Meeting::Exchange { kind: ExchangeKind::Barrier, varies: false }),
+                op => {
+                    let kind = ExchangeKind::of(op).ok_or("a meeting at another instruction")?;
+                    Ok(Meeting::Exchange { kind, varies: matches!(op.membermask(), Some(Operand::Reg(_))) })
+                }
             }
         };
         let meetings = turns.meetings.iter().map(meeting).collect::<Result<_, String>>()?;

@@ -19,7 +19,8 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
         return format!("add.s32 {x}, {y}, %s6;");
     }
     let from = if g.rng.bool() { g.word() } else { g.rng.u32(..32).to_string() };
-    match g.rng.u32(..15) {
+    match g.rng.u32(..17) {
+        15.. => in_sets(g),
         13 if g.full_warps => product(g, together),
         14 if g.full_warps => products_of_halves(g, together),
         10.. => parted(g),
@@ -109,6 +110,19 @@ fn parted(g: &mut Generator) -> String {
     let (yes, no) = (among(g), among(g));
     format!(
         "vote.sync.ballot.b32 %s19, {p}, -1;\n@{p} bra P{n};\nnot.b32 %s19, %s19;\n{no}\nbra X{n};\nP{n}:\n{yes}\nX{n}:"
+    )
+}
+
+/// Lanes stay together, and those of each set tell each other something: of tiles of a warp, or of those with the same value.
+fn in_sets(g: &mut Generator) -> String {
+    let exchange = among(g);
+    if g.rng.bool() {
+        return format!("and.b32 %s18, {}, 3;\nmatch.any.sync.b32 %s19, %s18, -1;\n{exchange}", g.word());
+    }
+    let size = 1 << g.rng.u32(1..=4);
+    let (first, tile) = (32 - size, (1u32 << size) - 1);
+    format!(
+        "mov.u32 %s18, %laneid;\nand.b32 %s18, %s18, {first};\nmov.u32 %s19, {tile};\nshl.b32 %s19, %s19, %s18;\n{exchange}"
     )
 }
 

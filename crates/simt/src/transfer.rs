@@ -229,6 +229,10 @@ impl Transfer<'_> {
             Op::Ld { space, semantics, nc, addr, .. } => Some(self.load(at, *space, *semantics, *nc, addr.base)),
             Op::Atom { .. } => Some(Shape::Varying(Reason::Atomic { inst })),
             Op::Call { .. } => Some(Shape::Varying(Reason::Call { inst })),
+            // Each set of members has results of its own.
+            Op::Vote { membermask, .. } | Op::Redux { membermask, .. } if !self.shape(at, *membermask).is_uniform() => {
+                Some(Shape::Varying(Reason::Exchange { inst }))
+            }
             Op::Shfl { mode, a, b, c, .. } => Some(self.shuffled(at, *mode, [*a, *b, *c])),
             // The warp's lanes give one result to all of them.
             Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } if self.gangs.width <= WARP => {

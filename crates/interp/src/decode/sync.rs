@@ -7,7 +7,7 @@ use crate::exchange::ExchangeKind;
 use crate::isa::Op;
 use crate::ops::barrier::{self, BarrierKind, BarrierSite};
 use crate::ops::cluster;
-use crate::ops::warp::{self, Exchange, NO_PREDICATE, Permutation, Source};
+use crate::ops::warp::{self, Exchange, Members, NO_PREDICATE, Permutation, Source};
 use crate::program::Inst;
 
 impl Decoder<'_> {
@@ -94,8 +94,8 @@ impl Decoder<'_> {
         }
     }
 
-    fn members(&mut self, sync: bool, membermask: Operand) -> Option<u32> {
-        sync.then(|| self.word(membermask))
+    fn members(&mut self, sync: bool, membermask: Operand) -> Option<Members> {
+        sync.then(|| Members { row: self.word(membermask), varies: membermask.reg().is_some() })
     }
 
     fn exchange(&mut self, site: Exchange) {

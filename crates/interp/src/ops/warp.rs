@@ -7,7 +7,7 @@
 use warploom_numerics::exchange;
 use warploom_ptx::ir::ShflMode;
 
-use crate::exchange::{ExchangeKind, Operands, Results, compute, shuffle};
+use crate::exchange::{ExchangeKind, Operands, Results, compute, no_members, shuffle};
 use crate::frame::FULL;
 use crate::machine::{Flow, Machine, lanes};
 use crate::ops::matrix::ALIGNED;
@@ -32,14 +32,23 @@ pub(crate) struct Exchange {
     /// 32-bit rows of `shfl`'s lane and clamp operands.
     pub(crate) b: u32,
     pub(crate) c: u32,
-    /// 32-bit row of the member mask; the forms before PTX 6.0 have none and take the active lanes.
-    pub(crate) members: Option<u32>,
+    /// The member mask; the forms before PTX 6.0 have none and take the active lanes.
+    pub(crate) members: Option<Members>,
     /// 32-bit row of the result.
     pub(crate) d: Option<u32>,
     /// Predicate slot of the result.
     pub(crate) p: Option<u32>,
     /// What an observer is told of it, by its number in the function.
     pub(crate) told: Option<u32>,
+}
+
+/// A member mask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Members {
+    /// 32-bit row.
+    pub(crate) row: u32,
+    /// It is no constant: lanes have to be in it.
+    pub(crate) varies: bool,
 }
 
 /// A warp-wide operation: site `imm`.
@@ -49,8 +58,11 @@ pub(crate) fn exchange(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     if mask == FULL && shuffle_all(machine, site) {
         return Flow::Next;
     }
-    if let Some(row) = site.members {
+    if let Some(Members { row, varies }) = site.members {
         let members = &machine.frame.r32[row as usize];
+        if varies && let Some((lanes, kind)) = no_members(members, mask) {
+            return machine.fail(lanes, kind);
+        }
         let alive = machine.warp.alive();
         // Lanes of one instruction may belong to several sets: each waits for its own.
         let mut complete = 0u32;
@@ -130,7 +142,7 @@ fn shuffle_all(machine: &mut Machine<'_>, site: &Exchange) -> bool {
         return false;
     };
     let rows = &machine.frame.r32;
-    if members.is_some_and(|row| rows[row as usize] != [FULL; 32]) {
+    if members.is_some_and(|members| rows[members.row as usize] != [FULL; 32]) {
         return false;
     }
     let (a, b, c) = (&rows[a as usize], &rows[b as usize], &rows[c as usize]);
@@ -171,7 +183,7 @@ fn collect(machine: &Machine<'_>, site: &Exchange, mask: u32, operands: &mut Ope
             operands.b[lane] = machine.frame.r32[site.b as usize][lane];
             operands.c[lane] = machine.frame.r32[site.c as usize][lane];
         }
-        operands.members[lane] = site.members.map_or(mask, |row| machine.frame.r32[row as usize][lane]);
+        operands.members[lane] = site.members.map_or(mask, |members| machine.frame.r32[members.row as usize][lane]);
     }
 }
 

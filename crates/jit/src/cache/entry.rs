@@ -38,7 +38,7 @@ pub(crate) struct Parts {
     pub(crate) object: Vec<u8>,
 }
 
-const STOPS: [StopKind; 3] = [StopKind::Trap, StopKind::NoFunction, StopKind::NoMulticast];
+const STOPS: [StopKind; 4] = [StopKind::Trap, StopKind::NoFunction, StopKind::NoMulticast, StopKind::NotAMember];
 const KINDS: [AccessKind; 3] = [AccessKind::Load, AccessKind::Store, AccessKind::Atomic];
 
 impl Entry {

@@ -2,7 +2,7 @@
 
 use warploom_exec::fault::FaultKind;
 use warploom_exec::kernel::CtaExit;
-use warploom_interp::exchange::ExchangeKind;
+use warploom_interp::exchange::{ExchangeKind, no_members};
 use warploom_interp::{Arrival, BARRIERS};
 use warploom_ptx::ir::BarrierReduction;
 
@@ -15,7 +15,13 @@ impl Warps {
             return Ok(());
         }
         match run.ways.meetings[meeting as usize] {
-            Meeting::Exchange(kind) => self.come_to_exchange(number, came, kind, run),
+            Meeting::Exchange { kind, varies } => {
+                if varies && let Some((lanes, kind)) = no_members(&run.head(number).members, came) {
+                    let site = run.ways.site + u64::from(meeting);
+                    return Err(run.fault(kind, Some(site), 32 * number + lanes.trailing_zeros()));
+                }
+                self.come_to_exchange(number, came, kind, run);
+            }
             Meeting::ClusterArrive => {
                 self.cluster.arrive(number, came);
                 self.stand(number, came, run);

@@ -1,10 +1,10 @@
 //! What the lanes of a warp tell each other (PTX ISA 9.7.9.6 `shfl`, 9.7.13.8 to 9.7.13.12), where a gang is a warp.
 //!
 //! All lanes that have not ended are there: kernels in which some of them may wait for others are declined. What the instruction names as its
-//! members is then what runs, and need not be looked at.
+//! members, where that is the same for all, is then what runs. Where it is not, lanes with the same mask are a set for themselves.
 
 use warploom_numerics::exchange::{Shuffle, shuffle_source};
-use warploom_ptx::ir::{Inst, Op, Operand, Predicate, ReduxOp, ScalarType, ShflMode, VoteMode};
+use warploom_ptx::ir::{BarrierOp, Inst, Op, Operand, Predicate, ReduxOp, ScalarType, ShflMode, VoteMode};
 
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
@@ -22,7 +22,17 @@ pub(super) fn is_exchange(op: &Op) -> bool {
             | Op::Redux { .. }
             | Op::Elect { .. }
             | Op::Activemask { .. }
+            // Of a constant there is nothing to do.
+            | Op::Barrier(BarrierOp::Warp { membermask: Operand::Reg(_) })
     )
+}
+
+/// The sets that lanes exchange something in, by lane.
+struct Sets {
+    /// What each names as its members.
+    masks: Val,
+    /// The lanes that run and name the same.
+    lanes: Val,
 }
 
 impl Writer<'_> {
@@ -30,15 +40,18 @@ impl Writer<'_> {
         if self.lanes() != WARP {
             return Err(format!("{} in gangs of {} lanes", self.lacks(inst), self.lanes()));
         }
+        let sets = self.sets(inst);
+        let sets = sets.as_ref();
         match &inst.op {
+            Op::Barrier(_) => Ok(()),
             Op::Shfl { mode, dst_p, a, b, c, .. } => self.shuffle(inst, *mode, dst_p.is_some(), [*a, *b, *c]),
-            Op::Vote { mode, src, .. } => self.vote(inst, *mode, *src),
+            Op::Vote { mode, src, .. } => self.vote(inst, *mode, *src, sets),
             Op::Activemask { .. } => {
                 let bits = self.running();
                 self.write(inst, 0, &bits, false)
             }
             Op::Elect { .. } => {
-                let bits = self.running();
+                let bits = sets.map_or_else(|| self.running(), |sets| sets.lanes.clone());
                 let leader = self.intrinsic_flag("cttz", &bits);
                 let all = self.splat(&leader);
                 let lane = self.lane_numbers();
@@ -47,15 +60,32 @@ impl Writer<'_> {
                 self.write(inst, 1, &is, false)
             }
             Op::Redux { op, ty, a, .. } if ty.bits() == 32 && *ty != ScalarType::F32 => {
-                let value = self.reduced(*op, *ty, *a);
+                let value = self.reduced(*op, *ty, *a, sets);
                 self.write(inst, 0, &value, false)
             }
-            Op::Match { all, ty, a, dst_p, .. } => self.matched(inst, *all, *ty, *a, dst_p.is_some()),
+            Op::Match { all, ty, a, dst_p, .. } => self.matched(inst, *all, *ty, *a, dst_p.is_some(), sets),
             _ => Err(self.lacks(inst)),
         }
     }
 
-    fn lane_numbers(&self) -> Val {
+    /// The sets of lanes that an exchange is among, if these are not all lanes that run; a lane that is not in its own ends the grid.
+    fn sets(&mut self, inst: &Inst) -> Option<Sets> {
+        let members = inst.op.membermask().filter(|members| members.reg().is_some())?;
+        let masks = self.operand(members, ScalarType::B32);
+        // Where lanes go their own ways, those that come to an exchange together are all that it is for.
+        if self.plan.turns().is_none() {
+            self.stop_strangers(inst, &masks);
+        }
+        // What a shuffle reads is any lane's.
+        if masks.ty.lanes == 0 || matches!(inst.op, Op::Shfl { .. } | Op::Barrier(_)) {
+            return None;
+        }
+        let running = self.running();
+        let lanes = self.with_the_same(32, &masks, &running);
+        Some(Sets { masks, lanes })
+    }
+
+    pub(super) fn lane_numbers(&self) -> Val {
         let ty = Ty::int(32, WARP);
         Val { ty, text: ty.lanes(0..i64::from(WARP)) }
     }
@@ -207,9 +237,14 @@ impl Writer<'_> {
         self.resize(&bits, 32, false)
     }
 
-    fn vote(&mut self, inst: &Inst, mode: VoteMode, src: Predicate) -> Result<(), String> {
-        let ayes = self.ayes(src);
-        let voters = self.running();
+    fn vote(&mut self, inst: &Inst, mode: VoteMode, src: Predicate, sets: Option<&Sets>) -> Result<(), String> {
+        let mut ayes = self.ayes(src);
+        let mut voters = self.running();
+        if let Some(Sets { lanes, .. }) = sets {
+            ayes = self.splat(&ayes);
+            ayes = self.binary("and", &ayes, lanes);
+            voters = lanes.clone();
+        }
         let zero = self.constant(ayes.ty, 0);
         let value = match mode {
             VoteMode::Ballot => ayes,
@@ -224,7 +259,7 @@ impl Writer<'_> {
         self.write(inst, 0, &value, false)
     }
 
-    fn reduced(&mut self, op: ReduxOp, ty: ScalarType, a: Operand) -> Val {
+    fn reduced(&mut self, op: ReduxOp, ty: ScalarType, a: Operand, sets: Option<&Sets>) -> Val {
         let signed = ty.is_signed();
         let (name, neutral) = match op {
             ReduxOp::Add => ("add", 0),
@@ -239,18 +274,68 @@ impl Writer<'_> {
         let value = self.operand(a, ty);
         let value = self.splat(&value);
         let none = self.constant(value.ty, neutral);
+        self.plan.declare(format!("declare i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32>)"));
+        if let Some(Sets { masks, .. }) = sets {
+            return self.reduced_by_sets(name, &value, &none, masks);
+        }
         let mask = self.mask_value();
         let value = self.select(&mask, &value, &none);
-        self.plan.declare(format!("declare i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32>)"));
         self.set(Ty::int(32, 0), format!("call i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32> {})", value.text))
     }
 
-    fn matched(&mut self, inst: &Inst, all: bool, ty: ScalarType, a: Operand, asked: bool) -> Result<(), String> {
+    /// The same by sets, which are the lanes with the same masks.
+    fn reduced_by_sets(&mut self, name: &str, value: &Val, none: &Val, masks: &Val) -> Val {
+        let bits = self.running();
+        let (function, vector) = (format!("@redux_{name}"), "<32 x i32>");
+        self.plan.declare(format!(
+            "define internal {vector} {function}({vector} %values, {vector} %masks, i32 %lanes) #2 {{\n  br label %head\nhead:\n  \
+             %left = phi i32 [ %lanes, %0 ], [ %rest, %head ]\n  %out = phi {vector} [ zeroinitializer, %0 ], [ %more, %head ]\n  \
+             %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  %mask = extractelement {vector} %masks, i32 %lane\n  \
+             %one = insertelement {vector} poison, i32 %mask, i64 0\n  \
+             %all = shufflevector {vector} %one, {vector} poison, {vector} zeroinitializer\n  \
+             %is = icmp eq {vector} %masks, %all\n  %bits = bitcast <32 x i1> %is to i32\n  %set = and i32 %bits, %lanes\n  \
+             %in = bitcast i32 %set to <32 x i1>\n  %chosen = select <32 x i1> %in, {vector} %values, {vector} {}\n  \
+             %result = call i32 @llvm.vector.reduce.{name}.v32i32({vector} %chosen)\n  \
+             %first = insertelement {vector} poison, i32 %result, i64 0\n  \
+             %results = shufflevector {vector} %first, {vector} poison, {vector} zeroinitializer\n  \
+             %more = select <32 x i1> %in, {vector} %results, {vector} %out\n  %others = xor i32 %set, -1\n  \
+             %rest = and i32 %left, %others\n  %go = icmp ne i32 %rest, 0\n  br i1 %go, label %head, label %end\nend:\n  \
+             ret {vector} %more\n}}",
+            none.text
+        ));
+        self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
+        self.set(
+            Ty::int(32, WARP),
+            format!("call {vector} {function}({vector} {}, {vector} {}, i32 {})", value.text, masks.text, bits.text),
+        )
+    }
+
+    fn matched(
+        &mut self,
+        inst: &Inst,
+        all: bool,
+        ty: ScalarType,
+        a: Operand,
+        asked: bool,
+        sets: Option<&Sets>,
+    ) -> Result<(), String> {
         let value = self.operand(a, ty);
         let value = self.splat(&value);
         let bits = self.running();
         let element = Element::bits_of(ty);
         let scalar = Ty::scalar(element);
+        if let Some(Sets { lanes, .. }) = sets {
+            let alike = self.with_the_same(ty.bits(), &value, &bits);
+            let alike = self.binary("and", &alike, lanes);
+            if !all {
+                return self.write(inst, 0, &alike, false);
+            }
+            let is = self.compare("eq", &alike, lanes);
+            let none = self.constant(lanes.ty, 0);
+            let members = self.select(&is, lanes, &none);
+            self.write(inst, 0, &members, false)?;
+            return if asked { self.write(inst, 1, &is, false) } else { Ok(()) };
+        }
         if all {
             let first = self.intrinsic_flag("cttz", &bits);
             let first =
@@ -266,7 +351,12 @@ impl Writer<'_> {
             self.write(inst, 0, &members, false)?;
             return if asked { self.write(inst, 1, &is, false) } else { Ok(()) };
         }
-        let width = ty.bits();
+        let value = self.with_the_same(ty.bits(), &value, &bits);
+        self.write(inst, 0, &value, false)
+    }
+
+    /// By lane those of `lanes` that have the same value, which is so wide.
+    fn with_the_same(&mut self, width: u32, value: &Val, lanes: &Val) -> Val {
         let name = format!("@match_any{width}");
         self.plan.declare(format!(
             "define internal <32 x i32> {name}(<32 x i{width}> %values, i32 %lanes) #2 {{\n  br label %head\nhead:\n  \
@@ -282,10 +372,9 @@ impl Writer<'_> {
              ret <32 x i32> %more\n}}"
         ));
         self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
-        let value = self.set(
+        self.set(
             Ty::int(32, WARP),
-            format!("call <32 x i32> {name}(<32 x i{width}> {}, i32 {})", value.text, bits.text),
-        );
-        self.write(inst, 0, &value, false)
+            format!("call <32 x i32> {name}(<32 x i{width}> {}, i32 {})", value.text, lanes.text),
+        )
     }
 }

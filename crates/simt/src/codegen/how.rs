@@ -136,7 +136,8 @@ pub fn how(op: &Op) -> How {
         Op::Call { .. } => How::Inlined,
 
         // 9.7.13
-        Op::Barrier(BarrierOp::Warp { .. }) => How::Nothing,
+        Op::Barrier(BarrierOp::Warp { membermask: Operand::Imm(_) }) => How::Nothing,
+        Op::Barrier(BarrierOp::Warp { membermask: Operand::Reg(_) }) => How::Vector,
         // Of a number that is known.
         Op::Barrier(BarrierOp::Sync { id: Operand::Imm(_), .. } | BarrierOp::Reduce { id: Operand::Imm(_), .. }) => {
             How::Region

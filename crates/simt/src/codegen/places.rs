@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Body, MatrixOp, Op, Operand};
+use warploom_ptx::ir::{Body, MatrixOp, Op, Operand};
 
 use super::how::{How, how};
 use super::plan::{Keep, Plan};
@@ -167,14 +167,8 @@ fn is_meeting(body: &Body, inst: u32) -> bool {
 /// The operand that says which lanes take part, of what waits for them.
 pub(super) fn members(op: &Op) -> Option<Operand> {
     match op {
-        Op::Shfl { sync: true, membermask, .. }
-        | Op::Vote { sync: true, membermask, .. }
-        | Op::Match { membermask, .. }
-        | Op::Redux { membermask, .. }
-        | Op::Elect { membermask, .. }
-        | Op::Barrier(BarrierOp::Warp { membermask }) => Some(*membermask),
         // All of the warp (9.7.14.4.3).
         Op::Matrix(_) if how(op) == How::Step => Some(Operand::Imm(u64::from(u32::MAX))),
-        _ => None,
+        _ => op.membermask(),
     }
 }

@@ -15,6 +15,8 @@ pub enum StopKind {
     NoFunction,
     /// `multimem`: there are no multicast objects.
     NoMulticast,
+    /// A lane that is not in the member mask that it executes an exchange with.
+    NotAMember,
 }
 
 /// A place that ends the grid.
@@ -29,11 +31,11 @@ pub struct Stop {
 }
 
 impl Writer<'_> {
-    /// Ends the grid because of the first lane that runs; nothing that follows is reached.
-    fn stop(&mut self, stop: Stop, addresses: Option<Val>) {
-        if let Some(addresses) = addresses {
-            let addresses = self.splat(&addresses);
-            self.line(format!("store {} {}, ptr %addresses, align 64", addresses.ty.text(), addresses.text));
+    /// Ends the grid because of the first lane that runs, with what is to be said of it; nothing that follows is reached.
+    fn stop(&mut self, stop: Stop, said: Option<Val>) {
+        if let Some(said) = said {
+            let said = self.splat(&said);
+            self.line(format!("store {} {}, ptr %addresses, align 64", said.ty.text(), said.text));
         }
         let bits = self.running();
         let number = self.plan.needs_stop(stop);
@@ -53,21 +55,38 @@ impl Writer<'_> {
             self.stop(stop, None);
             return Ok(());
         };
+        self.stop_where(&condition, stop, None);
+        Ok(())
+    }
+
+    /// Ends the grid if a condition holds for a lane that runs, because of the first one.
+    fn stop_where(&mut self, condition: &Val, stop: Stop, said: Option<Val>) {
         let (yes, on) = (self.fresh(), self.fresh());
         let before = self.mask.clone();
         if condition.ty.lanes == 0 {
             self.line(format!("br i1 {}, label %L{yes}, label %L{on}, !prof !1", condition.text));
         } else {
-            let (mask, _) = self.divide(&condition);
+            let (mask, _) = self.divide(condition);
             let any = self.any(&mask);
             self.line(format!("br i1 {}, label %L{yes}, label %L{on}, !prof !1", any.text));
             self.mask = mask;
         }
         self.label(&format!("L{yes}"));
-        self.stop(stop, None);
+        self.stop(stop, said);
         self.label(&format!("L{on}"));
         self.mask = before;
-        Ok(())
+    }
+
+    /// Ends the grid where a lane is not in the member mask that it executes an exchange with.
+    pub(super) fn stop_strangers(&mut self, inst: &Inst, members: &Val) {
+        let lane = self.lane_numbers();
+        let all = self.splat(members);
+        let [one, zero] = [1, 0].map(|number| self.constant(all.ty, number));
+        let own = self.binary("lshr", &all, &lane);
+        let own = self.binary("and", &own, &one);
+        let stranger = self.compare("eq", &own, &zero);
+        let said = self.resize(members, 64, false);
+        self.stop_where(&stranger, Stop { kind: StopKind::NotAMember, line: inst.line, loc: inst.loc }, Some(said));
     }
 
     /// Lanes of a mask, if there are any, come to a block that ends the grid: it is written once for each way there.

@@ -31,6 +31,7 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
     let count = gangs.count();
     let apart = |inst: &Inst| {
         matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt | Op::Multicast(_))
+            || matches!(inst.op.membermask(), Some(Operand::Reg(_)))
     };
     if !gangs.are_full() || count < 2 || body.insts.iter().any(apart) || !plan.has_full() {
         return (0, 0);
