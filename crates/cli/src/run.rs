@@ -113,6 +113,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "BYTE", value_parser = byte)]
     pub(crate) fresh_memory: Option<u8>,
 
+    /// What kernels may access: their allocations, or all that is on the pages of 2 MiB that these are on, as hardware, which does not notice what is
+    /// wrong there: allocations or pages [default: allocations].
+    #[arg(long, value_name = "BOUNDS", value_parser = ["allocations", "pages"])]
+    pub(crate) bounds: Option<String>,
+
     /// The program and its arguments, which are its own even if they look like options.
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
     pub(crate) program: Vec<OsString>,
@@ -212,6 +217,7 @@ impl Run {
             ("WARPLOOM_CHECK_PRINT", self.print_limit.map(|limit| limit.to_string())),
             ("WARPLOOM_CHECK_LEVEL", self.check_level),
             ("WARPLOOM_FRESH_MEMORY", self.fresh_memory.map(|byte| byte.to_string())),
+            ("WARPLOOM_BOUNDS", self.bounds),
         ];
         for (name, value) in settings {
             if let Some(value) = value {

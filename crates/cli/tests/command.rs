@@ -333,6 +333,7 @@ fn help_says_what_there_is() {
           --print-limit <N>           Print so many reports at most; files have all
           --check-level <LEVEL>       Report what weighs this much: error (what is wrong), or info (also what makes no difference to what was computed) [default: error] [possible values: info, error]
           --fresh-memory <BYTE>       Fill device memory that is allocated with this byte, as 0xa5, so that what relies on zeros goes wrong [default: 0]
+          --bounds <BOUNDS>           What kernels may access: their allocations, or all that is on the pages of 2 MiB that these are on, as hardware, which does not notice what is wrong there: allocations or pages [default: allocations] [possible values: allocations, pages]
       -h, --help                      Print help (see more with '--help')
 
     Example:

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use warploom_exec::fault::{Fault, FaultKind, Refusal};
 use warploom_exec::interprocess::activity::Activity;
 use warploom_exec::interprocess::{Board, Opened};
-use warploom_exec::memory::{Memory, Options};
+use warploom_exec::memory::{Bounds, Memory, Options};
 use warploom_exec::observe::{HostEvent, Observer};
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
 use warploom_exec::pool::{AllPools, Pool, PoolOptions};
@@ -42,6 +43,8 @@ pub struct DriverOptions {
     pub devices: Vec<u32>,
     /// What each byte of device memory holds that a program allocates; None for 0.
     pub fresh_memory: Option<u8>,
+    /// What kernels may access around an allocation.
+    pub bounds: Bounds,
     /// After how long a kernel in which nothing moves is reported; None for 10 s.
     pub report_stalled: Option<Duration>,
     /// After how long a kernel is ended; None for never.
@@ -140,6 +143,16 @@ fn shown(numbers: &[u32]) -> DriverResult<Arc<Activity>> {
     activity.map_err(|error| DriverError::new(ErrorCode::OutOfMemory, format!("no memory to count in: {error}")))
 }
 
+/// What the report of a fault adds if hardware need not have noticed.
+fn unnoticed(memory: &Memory, fault: &Fault) -> &'static str {
+    let FaultKind::Access(access) = &fault.kind else { return "" };
+    if access.refusal == Refusal::Unmapped && memory.is_on_page(access.address, access.size, access.kind) {
+        "\n  = note: hardware, which protects pages of 2 MiB, need not notice; nor does warploom with WARPLOOM_BOUNDS=pages"
+    } else {
+        ""
+    }
+}
+
 impl Driver {
     /// A driver without contexts. Starts no thread and installs no signal handler: a process may still fork.
     ///
@@ -150,15 +163,17 @@ impl Driver {
         let capacity = options.machine.memory_of_device();
         let ordinals = 0..u32::try_from(options.devices.len()).unwrap_or(u32::MAX);
         let accounts = ordinals.map(|ordinal| activity.device(ordinal)).collect();
-        let memory = Memory::counted(Options { capacity, ..Options::default() }, accounts).map_err(|error| {
+        let memory = Memory::counted(Options { capacity, bounds: options.bounds, ..Options::default() }, accounts);
+        let memory = Arc::new(memory.map_err(|error| {
             DriverError::new(ErrorCode::OutOfMemory, format!("no address range for the device memory: {error}"))
-        })?;
+        })?);
         let contexts = HandleTable::new(Kind::Context);
         let observer = executor.observer();
         let pools = pools(&options, observer.as_ref(), &activity);
         let variable_names = Arc::new(VariableNames::default());
         let names = Arc::clone(&variable_names);
-        let note: Note = Arc::new(move |fault| names.note(fault));
+        let space = Arc::clone(&memory);
+        let note: Note = Arc::new(move |fault| names.note(fault) + unnoticed(&space, fault));
         let output: Arc<dyn DeviceOutput> = Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout));
         let devices = (0..)
             .zip(&options.devices)
@@ -179,7 +194,7 @@ impl Driver {
         let driver = Driver {
             options,
             executor,
-            memory: Arc::new(memory),
+            memory,
             own: DeviceState::new(&pools[0], None, None, note, Arc::clone(&output)),
             output,
             devices,

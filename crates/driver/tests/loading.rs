@@ -12,6 +12,7 @@ use warploom_driver::stream::StreamName;
 use warploom_driver::{Driver, DriverOptions, Handle};
 use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
+use warploom_exec::memory::Bounds;
 use warploom_ptx::ir::{FunctionId, GlobalId};
 use warploom_ptx::{Options, VerifiedModule, load};
 
@@ -50,6 +51,7 @@ fn driver(eager_loading: bool) -> (Arc<Driver>, Arc<Counter>, Arc<warploom_drive
         },
         devices: vec![0],
         fresh_memory: None,
+        bounds: Bounds::default(),
         report_stalled: None,
         launch_timeout: None,
         eager_loading,
@@ -154,6 +156,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         },
         devices: vec![0],
         fresh_memory: None,
+        bounds: Bounds::default(),
         report_stalled: None,
         launch_timeout: None,
         eager_loading: false,

@@ -36,6 +36,7 @@ pub(crate) fn initialize() -> DriverResult {
             devices: settings.visible.of(settings.machine.device_count, warploom_driver::device::uuid)?,
             report_stalled: settings.report_stalled,
             fresh_memory: settings.fresh_memory,
+            bounds: settings.bounds,
             launch_timeout: settings.launch_timeout,
             eager_loading: settings.eager_loading,
             blocking_launches: settings.blocking_launches,

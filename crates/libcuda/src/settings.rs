@@ -10,6 +10,7 @@ use std::time::Duration;
 use warploom_border::settings::{MachineSettings, Reader, parse_count};
 use warploom_border::{LogSettings, say};
 use warploom_driver::coredump::CoredumpEnvironment;
+use warploom_exec::memory::Bounds;
 use warploom_interp::Processor;
 use warploom_jit::{CacheSettings, Mode};
 
@@ -46,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) explain: bool,
     /// What each byte of fresh device memory holds; None for 0, as it comes (`WARPLOOM_FRESH_MEMORY=0xa5`).
     pub(crate) fresh_memory: Option<u8>,
+    /// What kernels may access around an allocation (`WARPLOOM_BOUNDS=pages`).
+    pub(crate) bounds: Bounds,
     /// What is checked (`WARPLOOM_CHECK=memory`, and with it `WARPLOOM_CHECK_SUPPRESSIONS`, `_REPORT`, `_EXIT`, `_LOG`, `_KERNELS` and `_PRINT`).
     pub(crate) check: warploom_check::Settings,
 }
@@ -86,6 +89,7 @@ impl Settings {
             dump: reader.one("WARPLOOM_DUMP", None, |text| Ok(Some(PathBuf::from(text)))),
             explain: reader.one("WARPLOOM_EXPLAIN", false, |_| Ok(true)),
             fresh_memory: reader.one("WARPLOOM_FRESH_MEMORY", None, |text| parse_byte(text).map(Some)),
+            bounds: reader.one("WARPLOOM_BOUNDS", Bounds::default(), parse_bounds),
             check: warploom_check::Settings {
                 checks: reader.one("WARPLOOM_CHECK", Vec::new(), warploom_check::Settings::parse_checks),
                 suppressions: reader.one("WARPLOOM_CHECK_SUPPRESSIONS", None, |text| Ok(Some(text.into()))),
@@ -133,6 +137,14 @@ fn parse_loading(text: &str) -> Result<bool, String> {
         "EAGER" => Ok(true),
         "LAZY" | "DEFAULT" => Ok(false),
         _ => Err("EAGER, LAZY or DEFAULT is expected".to_owned()),
+    }
+}
+
+fn parse_bounds(text: &str) -> Result<Bounds, String> {
+    match text {
+        "allocations" => Ok(Bounds::Allocations),
+        "pages" => Ok(Bounds::Pages),
+        _ => Err("allocations or pages is expected".to_owned()),
     }
 }
 
@@ -200,6 +212,7 @@ mod tests {
             ("WARPLOOM_CHECK_PRINT", "5"),
             ("WARPLOOM_CHECK_LEVEL", "info"),
             ("WARPLOOM_FRESH_MEMORY", "0xa5"),
+            ("WARPLOOM_BOUNDS", "pages"),
         ]);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
@@ -224,6 +237,7 @@ mod tests {
             dump: Some("/dumped".into()),
             explain: true,
             fresh_memory: Some(0xa5),
+            bounds: Bounds::Pages,
             check: warploom_check::Settings {
                 checks: vec![warploom_check::Check::Memory],
                 suppressions: Some("/known".into()),

@@ -290,12 +290,17 @@ fn faults_name_kernel_place_thread_and_the_allocation_that_was_missed() {
         ),
         ("null", "a null pointer, perhaps with an offset", scale(0, 0)),
     ];
+    let unnoticed = "  = note: hardware, which protects pages of 2 MiB, need not notice; nor does warploom with WARPLOOM_BOUNDS=pages\n";
     for (mode, missed, place) in cases {
-        assert_eq!(fault_report(&program, mode), format!("{access}{missed}{place}{illegal}"), "{mode}");
+        let note = if matches!(mode, "host" | "null") { "" } else { unnoticed };
+        assert_eq!(fault_report(&program, mode), format!("{access}{missed}{place}{illegal}{note}"), "{mode}");
     }
     let variable = "192 bytes after the end of the 64-byte global variable allocation at , made by a module's variable";
     let note = "  = note: the variable is `table`\n";
-    assert_eq!(fault_report(&program, "variable"), format!("{access}{variable}{}{illegal}{note}", scale(0, 0)));
+    assert_eq!(
+        fault_report(&program, "variable"),
+        format!("{access}{variable}{}{illegal}{note}{unnoticed}", scale(0, 0))
+    );
     assert_eq!(
         fault_report(&program, "misaligned"),
         format!(
@@ -312,6 +317,15 @@ fn faults_name_kernel_place_thread_and_the_allocation_that_was_missed() {
              {illegal}"
         )
     );
+}
+
+#[test]
+fn with_the_bounds_of_hardware_faults_on_a_page_are_not_noticed() {
+    let program = program::build("behaviour/fault_report.c", "", &[]);
+    for (mode, expected) in [("beyond", "not noticed\n"), ("variable", "not noticed\n"), ("null", "lives\n")] {
+        let (printed, report) = program.run_and_report(|command| _ = command.arg(mode).env("WARPLOOM_BOUNDS", "pages"));
+        assert_eq!(printed, expected, "{mode}: {report}");
+    }
 }
 
 #[test]

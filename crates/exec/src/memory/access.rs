@@ -2,7 +2,7 @@
 
 use super::table::Extent;
 use super::window::CHUNK;
-use super::{AllocationInfo, Memory, MemoryKind, lock, registered};
+use super::{AllocationInfo, Bounds, Memory, MemoryKind, lock, registered};
 use crate::fault::{AccessFault, AccessKind, Nearest, Refusal};
 
 impl Memory {
@@ -25,18 +25,25 @@ impl Memory {
         {
             return Ok(());
         }
-        let extent = self.extent(address, len, kind)?;
+        let refuse = |refusal| self.refuse(address, len, kind, refusal);
+        let extent = self.of_allocation(address, len, kind).map_err(refuse)?;
         match own {
             // What it fits is no more than the granules of the allocation.
-            Some((own, _)) if own.start == extent.start && own.span == extent.span => {
-                Err(self.refuse(address, len, kind, Refusal::Unmapped))
-            }
+            Some((own, _)) if own.start == extent.start && own.span == extent.span => Err(refuse(Refusal::Unmapped)),
             _ => Ok(()),
         }
     }
 
     /// The valid extent around an access, or why it is refused.
     pub(super) fn extent(&self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
+        self.of_allocation(address, len, kind).or_else(|refusal| {
+            let page = if self.bounds == Bounds::Pages { self.page(address, len, kind) } else { None };
+            page.ok_or_else(|| self.refuse(address, len, kind, refusal))
+        })
+    }
+
+    /// That of the allocation, the mapping or the registered range that an access lies in.
+    fn of_allocation(&self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Refusal> {
         let found = match self.table.find(address) {
             Some((extent, _)) => Some(extent),
             None => self.registered.extent(address, self.table.epoch()),
@@ -49,14 +56,29 @@ impl Memory {
             found => found,
         };
         match found {
-            Some(extent) if extent.holds(address, len) => {
-                if extent.read_only && kind != AccessKind::Load {
-                    return Err(self.refuse(address, len, kind, Refusal::ReadOnly));
-                }
-                Ok(extent)
-            }
-            _ => Err(self.refuse(address, len, kind, Refusal::Unmapped)),
+            Some(extent) if extent.holds(address, len) && (kind == AccessKind::Load || !extent.read_only) => Ok(extent),
+            Some(extent) if extent.holds(address, len) => Err(Refusal::ReadOnly),
+            _ => Err(Refusal::Unmapped),
         }
+    }
+
+    /// Whether hardware, which protects pages, would allow an access.
+    pub fn is_on_page(&self, address: u64, len: u64, kind: AccessKind) -> bool {
+        self.page(address, len, kind).is_some()
+    }
+
+    /// The pages around an access that have memory of the program.
+    #[cold]
+    fn page(&self, address: u64, len: u64, kind: AccessKind) -> Option<Extent> {
+        let page = self.table.pages(address)?;
+        let internal = match self.table.slab_at(address) {
+            Some((class, ..)) => self.slabs.is_internal(class),
+            None => {
+                let before = lock(&self.space.runs).neighbours(page.start + page.span - 1).before;
+                before.is_none_or(|info| info.kind == MemoryKind::Internal)
+            }
+        };
+        (!internal && page.holds(address, len) && (kind == AccessKind::Load || !page.read_only)).then_some(page)
     }
 
     #[cold]

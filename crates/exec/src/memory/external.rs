@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn any_part_of_a_memory_file_is_an_allocation_of_its_bounds() {
-        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
         for flags in [0, libc::MFD_ALLOW_SEALING] {
             // SAFETY: a new descriptor, owned by nobody else.
             let file = unsafe { File::from_raw_fd(libc::memfd_create(c"test".as_ptr(), flags)) };
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn exported_memory_has_its_own_size_and_other_files_are_none() {
-        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
         let physical = memory.create_physical(0, 4 << 20).unwrap();
         let external = ExternalMemory::open(memory.export(&physical, b"").unwrap()).unwrap();
         assert_eq!(external.size(), 4 << 20);

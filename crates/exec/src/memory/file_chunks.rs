@@ -187,7 +187,7 @@ mod tests {
     use crate::fault::AccessKind;
 
     fn memory() -> Memory {
-        Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap()
+        Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap()
     }
 
     fn spec(size: u64) -> AllocSpec {

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn large_memory_is_kept_with_its_contents_and_refused_meanwhile() {
-        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
         let info = memory.alloc(spec(5 << 20)).unwrap();
         memory.view().store(info.base + 8, 7_u32).unwrap();
         let (freed, kept) = memory.free_keeping(info.base).unwrap();
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn kept_memory_is_divided_and_joined() {
-        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
         let keep = |base| memory.free_keeping(base).unwrap().1.unwrap();
         let whole = memory.alloc(spec(64 << 20)).unwrap();
         let (first, rest) = memory.alloc_kept(spec(16 << 20), keep(whole.base)).unwrap();
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_is_free_for_all_and_small_memory_is_not_kept() {
-        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
         let info = memory.alloc(spec(200 << 20)).unwrap();
         let kept = memory.free_keeping(info.base).unwrap().1.unwrap();
         assert!(memory.alloc(spec(200 << 20)).is_err());

@@ -13,7 +13,7 @@
 //!   `capacity`: how much there is.
 //!
 //! **Access rule.** An access is valid inside a live allocation, its size rounded up to [`GRANULE`]; everything else is
-//! refused. Allocations never touch each other: at least one granule between any two belongs to nobody.
+//! refused, unless the program is to run with the [bounds](Bounds) of hardware. Allocations never touch each other: at least one granule between any two belongs to nobody.
 //!
 //! **Freeing while a kernel runs.** A free makes the allocation invalid at once for every later check; an access that
 //! was checked before it may still happen after it. It then meets memory that is mapped (see `window`): the kernel
@@ -94,6 +94,19 @@ pub struct Options {
     pub window: u64,
     /// Most bytes of each device that may be allocated at once.
     pub capacity: u64,
+    /// What kernels may access.
+    pub bounds: Bounds,
+}
+
+/// What kernels may access around an allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bounds {
+    /// It, up to the next multiple of [`GRANULE`].
+    #[default]
+    Allocations,
+    /// The pages that it, or others of its kind, are on, which are 2 MiB long, as hardware protects memory: what a program does beyond its allocations
+    /// is its own business, and goes unnoticed.
+    Pages,
 }
 
 impl Default for Options {
@@ -103,7 +116,7 @@ impl Default for Options {
         let capacity = capacity::usable();
         // There the start would take minutes.
         let window = if valgrind::runs_here() { capacity.saturating_mul(4) } else { MEMORY_WINDOW_SIZE };
-        Options { window, capacity }
+        Options { window, capacity, bounds: Bounds::default() }
     }
 }
 
@@ -119,6 +132,7 @@ pub struct Memory {
     slabs: slab::Slabs,
     registered: registered::Registered,
     capacity: u64,
+    bounds: Bounds,
     /// Most bytes of pinned host memory: what the host has.
     host_capacity: u64,
     /// By device.
@@ -190,6 +204,7 @@ impl Memory {
             slabs: slab::Slabs::new(),
             registered: registered::Registered::default(),
             capacity,
+            bounds: options.bounds,
             host_capacity: capacity::host(),
             used,
             host_used: AtomicU64::new(0),

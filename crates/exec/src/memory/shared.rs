@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn parts_are_seen_by_whoever_imports_and_their_pages_end_with_them() {
-        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
-        let other = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
+        let other = Memory::new(Options { window: 1 << 30, capacity: 1 << 28, ..Options::default() }).unwrap();
         let shared = memory.create_shared().unwrap();
         let (imported, note) = other.import_shared(memory.export_shared(&shared, b"note").unwrap()).unwrap();
         assert_eq!((imported.file(), &note[..]), (shared.file(), &b"note"[..]));

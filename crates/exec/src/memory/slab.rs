@@ -24,10 +24,12 @@ enum Pool {
     Device,
     Managed,
     Host,
+    Module,
+    /// What no program asked for: kernels do not get there by leaving an allocation, whatever the bounds.
     Driver,
 }
 
-const POOLS: [Pool; 4] = [Pool::Device, Pool::Managed, Pool::Host, Pool::Driver];
+const POOLS: [Pool; 5] = [Pool::Device, Pool::Managed, Pool::Host, Pool::Module, Pool::Driver];
 
 impl Pool {
     fn of(kind: MemoryKind) -> Pool {
@@ -35,9 +37,8 @@ impl Pool {
             MemoryKind::Device | MemoryKind::DeviceHeap => Pool::Device,
             MemoryKind::Managed => Pool::Managed,
             MemoryKind::PinnedHost => Pool::Host,
-            MemoryKind::ModuleGlobal | MemoryKind::ModuleConst | MemoryKind::Array | MemoryKind::Internal => {
-                Pool::Driver
-            }
+            MemoryKind::ModuleGlobal | MemoryKind::ModuleConst | MemoryKind::Array => Pool::Module,
+            MemoryKind::Internal => Pool::Driver,
         }
     }
 }
@@ -95,6 +96,11 @@ impl Slabs {
         let first = Pool::of(kind) as usize * self.of_each_pool;
         let classes = &self.classes[first..first + self.of_each_pool];
         Some(first + classes.partition_point(|class| class.stride < need))
+    }
+
+    /// Whether a class is of what no program asked for.
+    pub(super) fn is_internal(&self, class: u32) -> bool {
+        class as usize >= Pool::Driver as usize * self.of_each_pool
     }
 
     /// Takes a slot, fills `info.base`.

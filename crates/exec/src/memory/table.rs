@@ -127,6 +127,24 @@ impl Table {
         }
     }
 
+    /// The chunks of the slab or the allocation around an address.
+    pub(super) fn pages(&self, address: u64) -> Option<Extent> {
+        loop {
+            let epoch = self.epoch();
+            let head = self.head(address)?;
+            let base = head.base.load(Ordering::Acquire);
+            let (size, read_only) = match head.class {
+                RUN => (head.size(0), head.read_only.load(Ordering::Acquire)),
+                _ => (CHUNK, false),
+            };
+            fence(Ordering::Acquire);
+            if self.epoch.load(Ordering::Relaxed) == epoch {
+                let (start, end) = (base / CHUNK * CHUNK, (base + size).next_multiple_of(CHUNK));
+                return (size != 0).then_some(Extent { start, span: end - start, epoch, read_only });
+            }
+        }
+    }
+
     /// Size class, number and slot of the slab slot in which `address` lies.
     pub(super) fn slab_at(&self, address: u64) -> Option<(u32, u32, u32)> {
         let head = self.head(address).filter(|head| head.class != RUN)?;

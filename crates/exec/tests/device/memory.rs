@@ -8,8 +8,8 @@ use warploom_exec::copy::{FillWidth, Side};
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::{
-    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Memory, MemoryKind, Options, Order,
-    RegisterError,
+    ALIGNMENT, AllocError, AllocSpec, AtomicOp, Bounds, FreeError, GRANULE, HostRange, Memory, MemoryKind, Options,
+    Order, RegisterError,
 };
 
 use crate::toy::{engine, memory};
@@ -122,6 +122,30 @@ fn the_last_granule_belongs_to_the_allocation_for_kernels_not_for_copies() {
 }
 
 #[test]
+fn with_the_bounds_of_hardware_kernels_get_to_all_of_a_page_and_copies_do_not() {
+    let memory = Memory::new(Options { window: 1 << 36, capacity: 1 << 30, bounds: Bounds::Pages }).unwrap();
+    let (small, large) = (alloc(&memory, 100), alloc(&memory, 5 << 20));
+    let mut view = memory.view();
+    for behind in [small + 4096, large + (6 << 20) - 4] {
+        view.store(behind, 7u32).unwrap();
+        assert_eq!(view.load::<u32>(behind), Ok(7));
+    }
+    let beyond = view.load::<u32>(large + (6 << 20)).unwrap_err();
+    assert_eq!(beyond.refusal, Refusal::Unmapped);
+    let mut bytes = [0; 101];
+    assert!(memory.copy(host(&mut bytes), Side::Device(small), 101).is_err());
+    assert!(memory.fill(large, FillWidth::Four, 1, (5 << 18) + 1).is_err());
+    // What no program asked for is on pages of its own, which have no neighbours.
+    for size in [100, 5 << 20] {
+        let internal = memory.alloc(AllocSpec { kind: MemoryKind::Internal, ..spec(size) }).unwrap().base;
+        view.store(internal, 1u32).unwrap();
+        assert!(view.load::<u32>(internal + size + 1024).is_err());
+    }
+    memory.free(large).unwrap();
+    assert!(view.load::<u32>(large).is_err());
+}
+
+#[test]
 fn no_kind_of_memory_lies_behind_another() {
     let memory = memory(1 << 30);
     let kinds = [MemoryKind::Device, MemoryKind::PinnedHost, MemoryKind::Managed, MemoryKind::ModuleGlobal];
@@ -226,7 +250,7 @@ fn resident() -> u64 {
 
 #[test]
 fn each_device_has_an_account_of_its_own() {
-    let memory = Memory::of_devices(Options { window: 1 << 36, capacity: 64 << 20 }, 2).unwrap();
+    let memory = Memory::of_devices(Options { window: 1 << 36, capacity: 64 << 20, ..Options::default() }, 2).unwrap();
     let of = |device: u32, size: u64| AllocSpec { device, ..spec(size) };
     let first = memory.alloc(of(0, 60 << 20)).unwrap();
     assert_eq!(memory.alloc(of(0, 5 << 20)), Err(AllocError::OutOfMemory));

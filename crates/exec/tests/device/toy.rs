@@ -58,7 +58,9 @@ impl LoadedKernel for Toy {
 }
 
 pub(crate) fn memory(capacity: u64) -> Arc<Memory> {
-    Arc::new(Memory::new(Options { window: 1 << 36, capacity }).expect("the window can be reserved"))
+    Arc::new(
+        Memory::new(Options { window: 1 << 36, capacity, ..Options::default() }).expect("the window can be reserved"),
+    )
 }
 
 pub(crate) fn environment() -> Arc<Environment> {

@@ -106,7 +106,7 @@ fn physical_memory_is_mapped_where_it_is_wanted() {
 #[test]
 fn many_handles_take_neither_descriptors_nor_mappings_of_the_host() {
     const COUNT: u64 = 50_000;
-    let memory = Memory::new(Options { window: 1 << 40, capacity: 1 << 38 }).unwrap();
+    let memory = Memory::new(Options { window: 1 << 40, capacity: 1 << 38, ..Options::default() }).unwrap();
     let (open, mapped) = (descriptors(), host_mappings());
     let handles: Vec<_> = (0..COUNT).map(|_| memory.create_physical(0, G).unwrap()).collect();
     // With gaps between them, so that nothing can be merged that is not the same.

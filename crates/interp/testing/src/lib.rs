@@ -121,7 +121,8 @@ impl Device {
     }
 
     fn new(options: PoolOptions, objects: Arc<dyn Objects>) -> Device {
-        let memory = Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30 }).unwrap());
+        let memory =
+            Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30, ..Options::default() }).unwrap());
         let printed = Arc::new(Printed::default());
         let environment = Arc::new(Environment {
             memory: memory.clone(),

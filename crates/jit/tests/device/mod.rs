@@ -65,8 +65,8 @@ impl Device {
     }
 
     pub(crate) fn with_pool(options: PoolOptions) -> Device {
-        let memory =
-            Memory::new(MemoryOptions { window: 1 << 36, capacity: 1 << 30 }).expect("the window can be reserved");
+        let memory = Memory::new(MemoryOptions { window: 1 << 36, capacity: 1 << 30, ..MemoryOptions::default() })
+            .expect("the window can be reserved");
         let memory = Arc::new(memory);
         let heap = DeviceHeap::new(memory.clone(), 0, 1);
         let environment = Arc::new(Environment {
