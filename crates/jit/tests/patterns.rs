@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use warploom_jit::assembly;
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
+use warploom_simt::codegen::{Processor, Style};
 use warploom_simt::{Gangs, analyze, codegen, standalone};
 
 /// Names of processors and what they have, with the width of a register.
@@ -216,6 +217,38 @@ fn every_second_element_is_taken_out_of_what_lies_between_where_some_lanes_run_t
         let text = code(line, processor);
         assert_eq!(count(&text, "vpgatherdd") + count(&text, "vpgatherqd"), 0, "{text}");
         assert_eq!(calls(&text).iter().filter(|call| !asks(call)).count(), 0, "{text}");
+    }
+}
+
+/// How many lines a kernel prefetches in which the threads of a CTA go through a row and count what is greater than a word, which takes gangs apart; `step` is what the loop
+/// goes on by, and `until` where it ends.
+fn fetched_by_counting(step: &str, until: &str, (cpu, features, _): (&str, &str, u32)) -> usize {
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n\
+         .reg .b32 %r<12>; .reg .f32 %f<4>; .reg .b64 %rd<9>; .reg .pred %p<4>; ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r9, [n];\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, 0; mov.u32 %r4, %r1; ld.global.f32 %f1, [%rd2];\n\
+         again: mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3; ld.global.f32 %f2, [%rd4]; setp.gt.f32 %p1, %f2, %f1; @%p1 bra yes;\n\
+         setp.gt.s32 %p2, %r4, %r3; @%p2 bra no;\nyes: add.s32 %r3, %r3, 1;\nno: add.s32 %r4, %r4, {step}; setp.lt.s32 %p3, %r4, {until}; @%p3 bra again;\n\
+         mul.wide.s32 %rd5, %r1, 4; add.s64 %rd6, %rd2, %rd5; st.global.u32 [%rd6], %r3;\nret;\n}}\n"
+    );
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], 32).expect("gangs")).expect("a kernel");
+    let processor = Processor { name: cpu, features, fetches_rows: true };
+    let compiled = codegen::compile_as(Style::Gangs, &info, &processor).expect("covered");
+    let text = assembly(&compiled.text).expect("LLVM takes it");
+    instructions(&text).filter(|line| line.starts_with("prefetcht0")).count()
+}
+
+#[test]
+fn rows_of_a_cta_that_gangs_go_through_one_by_one_are_fetched_for_the_next_gang() {
+    for processor in [AVX2, AVX512] {
+        for (step, until) in [("%r2", "%r9"), ("256", "100000")] {
+            assert_ne!(fetched_by_counting(step, until, processor), 0, "{step} {until}");
+        }
+        // What goes straight on the processor foresees, and short rows are there by then.
+        for (step, until) in [("32", "%r9"), ("%r2", "1024")] {
+            assert_eq!(fetched_by_counting(step, until, processor), 0, "{step} {until}");
+        }
     }
 }
 

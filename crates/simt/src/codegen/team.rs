@@ -25,7 +25,7 @@ use crate::barrier::RegionStart;
 use crate::divergence::only_ends;
 use crate::values::{ValueId, paired};
 
-pub(super) use choice::{Teams, goes_through_memory, is_seldom_apart, preferred_team};
+pub(super) use choice::{Teams, comes_of, goes_through_memory, is_seldom_apart, preferred_team};
 
 /// Where a team is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -122,11 +122,18 @@ fn parts_in_each_cta(plan: &Plan<'_>, block: u32) -> bool {
 
 /// Whether a value is computed of the CTA's number.
 fn comes_of_cta(plan: &Plan<'_>, value: ValueId) -> bool {
+    comes_of(plan, value, |reg| matches!(reg, SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ))
+}
+
+/// Whether a value is computed of a special register.
+pub(in crate::codegen) fn comes_of(plan: &Plan<'_>, value: ValueId, is: impl Fn(SpecialReg) -> bool) -> bool {
     let (mut seen, mut pending) = (BTreeSet::from([value]), vec![value]);
     while let Some(value) = pending.pop() {
         for def in &plan.info.values.get(value).defs {
             let inst = &plan.body.insts[*def as usize];
-            if let Op::ReadSpecial { reg: SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ, .. } = inst.op {
+            if let Op::ReadSpecial { reg, .. } = inst.op
+                && is(reg)
+            {
                 return true;
             }
             let operands = inst.operands();
