@@ -4,29 +4,18 @@
 //! part, decides how it is carried out; and hardware does not look whether a lane is among the members that a constant names, as it does with
 //! a register that may hold anything (recorded: `tests/goldens/member_masks.json`).
 
-use crate::ir::{BarrierOp, Body, Inst, Module, Op, Operand, Param, PlaceMut, Reg, Storage};
+use crate::ir::{Body, Inst, Module, Op, Operand, Param, PlaceMut, Reg, Storage};
 
 /// Puts constants in place of registers that hold nothing else, in exchanges of all functions.
 pub fn fill_in_constants(module: &mut Module) {
     for function in &mut module.functions {
         let Some(body) = &mut function.body else { continue };
-        if body.insts.iter().any(|inst| is_exchange(&inst.op)) {
+        let is_exchange = |inst: &Inst| inst.op.membermask().is_some();
+        if body.insts.iter().any(is_exchange) {
             let constants = Constants::find(body, function.params.iter().chain(&function.returns));
-            body.insts.iter_mut().filter(|inst| is_exchange(&inst.op)).for_each(|inst| constants.fill_in(inst));
+            body.insts.iter_mut().filter(|inst| is_exchange(inst)).for_each(|inst| constants.fill_in(inst));
         }
     }
-}
-
-fn is_exchange(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Shfl { .. }
-            | Op::Vote { .. }
-            | Op::Match { .. }
-            | Op::Redux { .. }
-            | Op::Elect { .. }
-            | Op::Barrier(BarrierOp::Warp { .. })
-    )
 }
 
 /// By register: what it holds, if one instruction writes it, and that moves a constant there.
