@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HECBENCH, TOOLKIT, OUT = (Path(os.environ[name]) for name in ["HECBENCH", "TOOLKIT", "OUT"])
-# Each with its arguments.
+# Each with its arguments. Others pass where nothing is executed: they do not compare, or print PASS anyway.
 PROGRAMS = """
     accuracy 8192 10000 10 2
     adam 10000 200 100
@@ -18,21 +18,16 @@ PROGRAMS = """
     atomicPerf 2
     attentionMultiHead 2
     axpby 2
-    background-subtract 4096 2048 1 2
-    backprop 65536
     bezier-surface -n 2
     bgmv --op bgmv_shrink --tokens 1 --hidden 4096 --rank 16 --loras 4 --repeat 2
     bincount 10000000 2
     blockAccess 8192 8192 2
     bwt 2
     ccsd-trpdrv 200 2
-    chacha20 2
     cmembench 2
     complex 10000000 2
-    cooling 1000000 2
     damage 50000000 2
     dct8x8 8192 8192 2
-    ecdh 50000000 2
     eigenvalue 2048 2
     fluidSim 2
     fpc 256 2
@@ -47,17 +42,12 @@ PROGRAMS = """
     laplace3d 128 128 128 100 1
     layout 2
     lebesgue 501 2
-    lif 1000 1000 2
     lombscargle 2
     marchingCubes 2
     matrix-rotate 5000 2
-    merge 100000 2
-    minisweep --niterations 2
-    mixbench 8192 2
     moe-align 2
     moe 32768 384 1 2
     moe-sum 256 4096 2
-    morphology 32 32 8192 8192 2
     mrc 10000000 2
     mtf 1024 2
     nlll 2048 1000 2
@@ -69,7 +59,6 @@ PROGRAMS = """
     prefetch 2
     present 100000 2
     projectile 2
-    pso 30 2
     qem 2
     qrg 2
     quant3MatMul 2
@@ -79,7 +68,6 @@ PROGRAMS = """
     relu 10000000 2
     reverse 2
     rfs 100 2
-    ring 1 67108864 2
     romberg 128 64 2
     rotary 2
     scatterThrust 10000000 2
@@ -88,10 +76,8 @@ PROGRAMS = """
     softmax-fused 4 12 256 256 2
     split 33554432 2
     stencil1d 134217728 2
-    surfel 1024 640 480 2
     tensorAccessor 8192 8192 2
     threadfence 100 2
-    triad --passes 100 -v
     tsa 1024 1024 2
     unfold 10000000 2
     vanGenuchten 256 256 256 2
