@@ -55,10 +55,10 @@ impl Memory {
             }
             found => found,
         };
-        match found {
-            Some(extent) if extent.holds(address, len) && (kind == AccessKind::Load || !extent.read_only) => Ok(extent),
-            Some(extent) if extent.holds(address, len) => Err(Refusal::ReadOnly),
-            _ => Err(Refusal::Unmapped),
+        match found.filter(|extent| extent.holds(address, len)) {
+            Some(extent) if extent.read_only && kind != AccessKind::Load => Err(Refusal::ReadOnly),
+            Some(extent) => Ok(extent),
+            None => Err(Refusal::Unmapped),
         }
     }
 

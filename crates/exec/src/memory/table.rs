@@ -107,42 +107,43 @@ impl Table {
         unsafe { head.as_ref() }
     }
 
-    /// The extent of the allocation in whose slot `address` lies, and its size as asked for; it need not hold the address.
-    pub(super) fn find(&self, address: u64) -> Option<(Extent, u64)> {
+    /// What `read` finds in the head of the chunk of an address, and the epoch in which all of it held.
+    #[inline(always)]
+    fn read<R>(&self, address: u64, read: impl Fn(&Head) -> R) -> Option<(R, u64)> {
         loop {
             let epoch = self.epoch();
-            let head = self.head(address)?;
-            let base = head.base.load(Ordering::Acquire);
-            let slot = address.wrapping_sub(base) / head.stride;
-            let read_only = head.read_only.load(Ordering::Acquire);
-            let size = head.sizes.get(slot as usize).map_or(0, |size| size.load(Ordering::Acquire));
+            let found = read(self.head(address)?);
             fence(Ordering::Acquire);
             if self.epoch.load(Ordering::Relaxed) == epoch {
-                if size == 0 {
-                    return None;
-                }
-                let start = base + slot * head.stride;
-                return Some((Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only }, size));
+                return Some((found, epoch));
             }
         }
     }
 
+    /// The extent of the allocation in whose slot `address` lies, and its size as asked for; it need not hold the address.
+    pub(super) fn find(&self, address: u64) -> Option<(Extent, u64)> {
+        let ((start, size, read_only), epoch) = self.read(address, |head| {
+            let base = head.base.load(Ordering::Acquire);
+            let slot = address.wrapping_sub(base) / head.stride;
+            let read_only = head.read_only.load(Ordering::Acquire);
+            let size = head.sizes.get(slot as usize).map_or(0, |size| size.load(Ordering::Acquire));
+            (base.wrapping_add(slot.wrapping_mul(head.stride)), size, read_only)
+        })?;
+        let extent = Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only };
+        (size != 0).then_some((extent, size))
+    }
+
     /// The chunks of the slab or the allocation around an address.
     pub(super) fn pages(&self, address: u64) -> Option<Extent> {
-        loop {
-            let epoch = self.epoch();
-            let head = self.head(address)?;
+        let ((base, size, read_only), epoch) = self.read(address, |head| {
             let base = head.base.load(Ordering::Acquire);
-            let (size, read_only) = match head.class {
-                RUN => (head.size(0), head.read_only.load(Ordering::Acquire)),
-                _ => (CHUNK, false),
-            };
-            fence(Ordering::Acquire);
-            if self.epoch.load(Ordering::Relaxed) == epoch {
-                let (start, end) = (base / CHUNK * CHUNK, (base + size).next_multiple_of(CHUNK));
-                return (size != 0).then_some(Extent { start, span: end - start, epoch, read_only });
+            match head.class {
+                RUN => (base, head.size(0), head.read_only.load(Ordering::Acquire)),
+                _ => (base, CHUNK, false),
             }
-        }
+        })?;
+        let (start, end) = (base / CHUNK * CHUNK, (base + size).next_multiple_of(CHUNK));
+        (size != 0).then_some(Extent { start, span: end - start, epoch, read_only })
     }
 
     /// Size class, number and slot of the slab slot in which `address` lies.
