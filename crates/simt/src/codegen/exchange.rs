@@ -27,14 +27,6 @@ pub(super) fn is_exchange(op: &Op) -> bool {
     )
 }
 
-/// The sets that lanes exchange something in, by lane.
-struct Sets {
-    /// What each names as its members.
-    masks: Val,
-    /// The lanes that run and name the same.
-    lanes: Val,
-}
-
 impl Writer<'_> {
     pub(super) fn exchange(&mut self, inst: &Inst) -> Result<(), String> {
         if self.lanes() != WARP {
@@ -51,7 +43,7 @@ impl Writer<'_> {
                 self.write(inst, 0, &bits, false)
             }
             Op::Elect { .. } => {
-                let bits = sets.map_or_else(|| self.running(), |sets| sets.lanes.clone());
+                let bits = sets.cloned().unwrap_or_else(|| self.running());
                 let leader = self.intrinsic_flag("cttz", &bits);
                 let all = self.splat(&leader);
                 let lane = self.lane_numbers();
@@ -68,8 +60,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The sets of lanes that an exchange is among, if these are not all lanes that run; a lane that is not in its own ends the grid.
-    fn sets(&mut self, inst: &Inst) -> Option<Sets> {
+    /// By lane, the set of lanes that an exchange is among for it: those that run and name the same members. None if these are all lanes that run; a lane that is not in its own ends the grid.
+    fn sets(&mut self, inst: &Inst) -> Option<Val> {
         let members = inst.op.membermask().filter(|members| members.reg().is_some())?;
         let masks = self.operand(members, ScalarType::B32);
         // Where lanes go their own ways, those that come to an exchange together are all that it is for.
@@ -81,8 +73,7 @@ impl Writer<'_> {
             return None;
         }
         let running = self.running();
-        let lanes = self.with_the_same(32, &masks, &running);
-        Some(Sets { masks, lanes })
+        Some(self.with_the_same(32, &masks, &running))
     }
 
     pub(super) fn lane_numbers(&self) -> Val {
@@ -237,10 +228,10 @@ impl Writer<'_> {
         self.resize(&bits, 32, false)
     }
 
-    fn vote(&mut self, inst: &Inst, mode: VoteMode, src: Predicate, sets: Option<&Sets>) -> Result<(), String> {
+    fn vote(&mut self, inst: &Inst, mode: VoteMode, src: Predicate, sets: Option<&Val>) -> Result<(), String> {
         let mut ayes = self.ayes(src);
         let mut voters = self.running();
-        if let Some(Sets { lanes, .. }) = sets {
+        if let Some(lanes) = sets {
             ayes = self.splat(&ayes);
             ayes = self.binary("and", &ayes, lanes);
             voters = lanes.clone();
@@ -259,7 +250,7 @@ impl Writer<'_> {
         self.write(inst, 0, &value, false)
     }
 
-    fn reduced(&mut self, op: ReduxOp, ty: ScalarType, a: Operand, sets: Option<&Sets>) -> Val {
+    fn reduced(&mut self, op: ReduxOp, ty: ScalarType, a: Operand, sets: Option<&Val>) -> Val {
         let signed = ty.is_signed();
         let (name, neutral) = match op {
             ReduxOp::Add => ("add", 0),
@@ -275,25 +266,22 @@ impl Writer<'_> {
         let value = self.splat(&value);
         let none = self.constant(value.ty, neutral);
         self.plan.declare(format!("declare i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32>)"));
-        if let Some(Sets { masks, .. }) = sets {
-            return self.reduced_by_sets(name, &value, &none, masks);
+        if let Some(sets) = sets {
+            return self.reduced_by_sets(name, &value, &none, sets);
         }
         let mask = self.mask_value();
         let value = self.select(&mask, &value, &none);
         self.set(Ty::int(32, 0), format!("call i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32> {})", value.text))
     }
 
-    /// The same by sets, which are the lanes with the same masks.
-    fn reduced_by_sets(&mut self, name: &str, value: &Val, none: &Val, masks: &Val) -> Val {
+    /// The same by sets.
+    fn reduced_by_sets(&mut self, name: &str, value: &Val, none: &Val, sets: &Val) -> Val {
         let bits = self.running();
         let (function, vector) = (format!("@redux_{name}"), "<32 x i32>");
         self.plan.declare(format!(
-            "define internal {vector} {function}({vector} %values, {vector} %masks, i32 %lanes) #2 {{\n  br label %head\nhead:\n  \
+            "define internal {vector} {function}({vector} %values, {vector} %sets, i32 %lanes) #2 {{\n  br label %head\nhead:\n  \
              %left = phi i32 [ %lanes, %0 ], [ %rest, %head ]\n  %out = phi {vector} [ zeroinitializer, %0 ], [ %more, %head ]\n  \
-             %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  %mask = extractelement {vector} %masks, i32 %lane\n  \
-             %one = insertelement {vector} poison, i32 %mask, i64 0\n  \
-             %all = shufflevector {vector} %one, {vector} poison, {vector} zeroinitializer\n  \
-             %is = icmp eq {vector} %masks, %all\n  %bits = bitcast <32 x i1> %is to i32\n  %set = and i32 %bits, %lanes\n  \
+             %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  %set = extractelement {vector} %sets, i32 %lane\n  \
              %in = bitcast i32 %set to <32 x i1>\n  %chosen = select <32 x i1> %in, {vector} %values, {vector} {}\n  \
              %result = call i32 @llvm.vector.reduce.{name}.v32i32({vector} %chosen)\n  \
              %first = insertelement {vector} poison, i32 %result, i64 0\n  \
@@ -306,7 +294,7 @@ impl Writer<'_> {
         self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
         self.set(
             Ty::int(32, WARP),
-            format!("call {vector} {function}({vector} {}, {vector} {}, i32 {})", value.text, masks.text, bits.text),
+            format!("call {vector} {function}({vector} {}, {vector} {}, i32 {})", value.text, sets.text, bits.text),
         )
     }
 
@@ -317,14 +305,14 @@ impl Writer<'_> {
         ty: ScalarType,
         a: Operand,
         asked: bool,
-        sets: Option<&Sets>,
+        sets: Option<&Val>,
     ) -> Result<(), String> {
         let value = self.operand(a, ty);
         let value = self.splat(&value);
         let bits = self.running();
         let element = Element::bits_of(ty);
         let scalar = Ty::scalar(element);
-        if let Some(Sets { lanes, .. }) = sets {
+        if let Some(lanes) = sets {
             let alike = self.with_the_same(ty.bits(), &value, &bits);
             let alike = self.binary("and", &alike, lanes);
             if !all {
