@@ -11,11 +11,11 @@ def start(arch, **options):
     ti.init(arch=arch, enable_fallback=False, random_seed=7, device_memory_GB=0.3, log_level=ti.WARN, **options)
 
 
-def on_both(compute, **options):
+def on_both(compute):
     """What is computed on the device and on the CPU."""
     results = []
     for arch in BOTH:
-        start(arch, **options)
+        start(arch)
         results.append(compute())
         ti.reset()
     expected, got = results
@@ -29,8 +29,8 @@ def device():
     ti.reset()
 
 
-def numbers(count, kind=numpy.float32):
-    return numpy.random.default_rng(count).random(count).astype(kind)
+def numbers(count):
+    return numpy.random.default_rng(count).random(count).astype(numpy.float32)
 
 
 def test_functions():
@@ -217,11 +217,8 @@ def test_shared_memory_and_warps(device):
             ti.simt.block.sync()
             out[i] = tile[127 - thread]
             part = i
-            part += ti.simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), part, 16)
-            part += ti.simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), part, 8)
-            part += ti.simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), part, 4)
-            part += ti.simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), part, 2)
-            part += ti.simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), part, 1)
+            for step in ti.static((16, 8, 4, 2, 1)):
+                part += ti.simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), part, step)
             sums[i] = part
 
     values = numbers(1024)
