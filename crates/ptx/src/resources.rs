@@ -8,7 +8,7 @@ pub use notes::{Shape, notes};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use crate::ir::{Builtin, Function, FunctionId, Liveness, Module, Space};
+use crate::ir::{Builtin, CallGraph, Function, FunctionId, Liveness, Module, Space};
 
 /// Registers that a compiler keeps for itself: of the stack, and of what an instruction needs in between.
 const OWN_REGISTERS: u32 = 2;
@@ -40,39 +40,48 @@ pub struct KernelResources {
     pub linked_runtime: bool,
 }
 
-/// How many registers are alive at once in each function of a module, found when it is first asked for: kernels that call through tables all reach what stands in
-/// them, thousands of functions in a library.
+/// What is found once for all kernels of a module, when it is first asked for: which functions they can reach, and how many registers are alive at once in each.
 #[derive(Debug)]
-pub struct Pressures(Box<[OnceLock<u32>]>);
+pub struct ModuleFacts {
+    calls: CallGraph,
+    /// By function.
+    pressures: Box<[OnceLock<u32>]>,
+}
 
-impl Pressures {
-    /// Of the functions of this module.
-    pub fn new(module: &Module) -> Pressures {
-        Pressures(module.functions.iter().map(|_| OnceLock::new()).collect())
+impl ModuleFacts {
+    /// Of this module.
+    pub fn new(module: &Module) -> ModuleFacts {
+        let pressures = module.functions.iter().map(|_| OnceLock::new()).collect();
+        ModuleFacts { calls: CallGraph::new(module), pressures }
     }
 
-    /// Of one that has a body; else 0.
-    fn of(&self, module: &Module, id: FunctionId) -> u32 {
+    /// Bytes of shared memory of a CTA that the source declares for a kernel.
+    pub fn static_shared(&self, module: &Module, kernel: FunctionId) -> u32 {
+        module.shared_layout_of(&self.calls.reachable(module, kernel)).size
+    }
+
+    /// The registers alive at once in a function that has a body; else 0.
+    fn pressure(&self, module: &Module, id: FunctionId) -> u32 {
         let count = || {
             let function = &module.functions[id.0 as usize];
             let body = function.body.as_ref().filter(|_| function.builtin.is_none());
             body.map_or(0, |body| Liveness::new(function, body).pressure(function, body).registers)
         };
-        self.0.get(id.0 as usize).map_or(0, |known| *known.get_or_init(count))
+        self.pressures.get(id.0 as usize).map_or(0, |known| *known.get_or_init(count))
     }
 }
 
 impl KernelResources {
-    /// Counts them. `pressures` are those of the module, `most_registers` is `CU_JIT_MAX_REGISTERS`, or the assembler's `-maxrregcount`.
+    /// Counts them. `facts` are those of the module, `most_registers` is `CU_JIT_MAX_REGISTERS`, or the assembler's `-maxrregcount`.
     pub fn of(
         module: &Module,
         kernel: FunctionId,
-        pressures: &Pressures,
+        facts: &ModuleFacts,
         most_registers: Option<u32>,
     ) -> KernelResources {
-        let reachable = module.reachable(kernel);
+        let reachable = facts.calls.reachable(module, kernel);
         let builtins = || reachable.iter().filter_map(|id| module.functions.get(id.0 as usize)?.builtin);
-        let pressure = reachable.iter().map(|id| pressures.of(module, *id));
+        let pressure = reachable.iter().map(|id| facts.pressure(module, *id));
         let wanted = pressure.max().unwrap_or(0).saturating_add(OWN_REGISTERS);
         let cap = module.functions.get(kernel.0 as usize).and_then(most_of).into_iter().chain(most_registers).min();
         let constants = module.globals.iter().filter(|global| global.space == Space::Const);
@@ -80,7 +89,7 @@ impl KernelResources {
             registers: wanted.min(cap.unwrap_or(REGISTERS.1)).clamp(REGISTERS.0, REGISTERS.1),
             local: deepest_chain(module, kernel),
             constant: constants.map(|global| global.size).sum(),
-            shared: module.shared_layout(kernel).size,
+            shared: module.shared_layout_of(&reachable).size,
             device_runtime: builtins().any(|builtin| matches!(builtin, Builtin::Runtime(_))),
             linked_runtime: builtins().any(Builtin::is_linked),
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module};
-use warploom_ptx::resources::{KernelResources, Pressures};
+use warploom_ptx::resources::{KernelResources, ModuleFacts};
 
 use super::variables::is_placed;
 use crate::executor::{Executor, LoadError};
@@ -20,7 +20,7 @@ pub struct Code {
     module: Arc<VerifiedModule>,
     /// What each kernel needs, from the time on when somebody asks; by the id of the function.
     resources: Box<[OnceLock<KernelResources>]>,
-    pressures: Pressures,
+    facts: ModuleFacts,
     most_registers: Option<u32>,
     kernels: HashMap<String, FunctionId>,
     /// What the executor made of each function, by its id: the same for all contexts, as it holds no addresses.
@@ -31,18 +31,24 @@ type Runnable = Result<Arc<dyn LoadedKernel>, LoadError>;
 
 impl Code {
     /// Takes a verified program. Its kernels are to have no more than `most_registers` registers, if that is said.
-    pub fn new(module: VerifiedModule, most_registers: Option<u32>) -> Arc<Code> {
+    pub fn new(module: impl Into<Arc<VerifiedModule>>, most_registers: Option<u32>) -> Arc<Code> {
+        let module = module.into();
         let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
         let resources = module.functions.iter().map(|_| OnceLock::new()).collect();
-        let pressures = Pressures::new(&module);
+        let facts = ModuleFacts::new(&module);
         let runnable = module.functions.iter().map(|_| OnceLock::new()).collect();
-        Arc::new(Code { module: Arc::new(module), resources, pressures, most_registers, kernels, runnable })
+        Arc::new(Code { module, resources, facts, most_registers, kernels, runnable })
     }
 
     /// What a kernel needs of a device.
     pub(crate) fn resources(&self, kernel: FunctionId) -> KernelResources {
-        let count = || KernelResources::of(&self.module, kernel, &self.pressures, self.most_registers);
+        let count = || KernelResources::of(&self.module, kernel, &self.facts, self.most_registers);
         self.resources.get(kernel.0 as usize).map_or_else(count, |known| *known.get_or_init(count))
+    }
+
+    /// Bytes of shared memory of a CTA that the source declares for a kernel.
+    pub(crate) fn static_shared(&self, kernel: FunctionId) -> u32 {
+        self.facts.static_shared(&self.module, kernel)
     }
 
     /// A kernel as the executor runs it, made at the first use in any context.

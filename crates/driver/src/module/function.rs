@@ -107,7 +107,7 @@ impl Function {
             Storage::Memory { offset } => ParameterPlace { offset, size: param.size },
             Storage::Register(_) => ParameterPlace { offset: 0, size: 0 },
         };
-        let static_shared = code.shared_layout(id).size;
+        let static_shared = module.code().static_shared(id);
         let name = source.map(|function| function.name.clone()).unwrap_or_default();
         let required = source.and_then(|function| function.directives.reqnctapercluster).unwrap_or_default();
         Function {

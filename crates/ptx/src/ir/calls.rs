@@ -1,6 +1,7 @@
 //! The call graph: which functions a kernel can reach, and which call themselves, directly or through others.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::OnceLock;
 
 use super::{
     AddressTarget, CallTarget, Function, FunctionId, FunctionKind, Module, Op, Param, Prototype, PrototypeId,
@@ -8,32 +9,9 @@ use super::{
 };
 
 impl Module {
-    /// The functions that running `root` can reach, `root` first: through calls, through addresses taken, and through addresses that anything
-    /// in the module has put into memory, such as another kernel or the host, if they have the shape that an indirect call asks for.
+    /// The functions that running `root` can reach, see [`CallGraph::reachable`]; who asks for many kernels keeps a [`CallGraph`].
     pub fn reachable(&self, root: FunctionId) -> Vec<FunctionId> {
-        let mut seen = vec![false; self.functions.len()];
-        let mut order = vec![root];
-        seen[root.0 as usize] = true;
-        let mut next = 0;
-        let mut indirect = Indirect::default();
-        while next < order.len() {
-            let function = &self.functions[order[next].0 as usize];
-            next += 1;
-            let Some(body) = &function.body else { continue };
-            let relocated = body.globals.iter().flat_map(|g| &self.globals[g.0 as usize].relocations);
-            let addressed = relocated.filter_map(|r| match r.target {
-                RelocationTarget::Function(f) => Some(f),
-                RelocationTarget::Global(_) => None,
-            });
-            let unknown = indirect.targets(self, function);
-            let called = body.callees.iter().copied().chain(addressed).chain(unknown).filter(|id| self.is_called(*id));
-            for callee in called {
-                if !std::mem::replace(&mut seen[callee.0 as usize], true) {
-                    order.push(callee);
-                }
-            }
-        }
-        order
+        CallGraph::new(self).reachable(self, root)
     }
 
     /// The functions that can be called other than by name: their address is an initial value, or code takes it.
@@ -128,32 +106,83 @@ impl Module {
     }
 }
 
-/// The functions that indirect calls can mean, found once for each shape.
-#[derive(Default)]
-struct Indirect {
-    addressed: Option<BTreeSet<FunctionId>>,
-    by_shape: HashMap<PrototypeId, Vec<FunctionId>>,
+/// What of the calls of a module takes a look at all its instructions, each found when it is first asked for: kernels of a library that call through tables all reach
+/// what stands in them, thousands of functions.
+#[derive(Debug)]
+pub struct CallGraph {
+    /// By function: the shapes of its indirect calls, without those that have a list of candidates, in their order.
+    shapes: Box<[OnceLock<Box<[PrototypeId]>>]>,
+    /// By shape: what calls of it can mean.
+    targets: Box<[OnceLock<Box<[FunctionId]>>]>,
+    addressed: OnceLock<BTreeSet<FunctionId>>,
 }
 
-impl Indirect {
-    /// What the indirect calls of a function can mean, without those that have a list of candidates.
-    fn targets(&mut self, module: &Module, function: &Function) -> Vec<FunctionId> {
-        // Only a module with prototypes has such calls.
-        let insts = function.body.iter().filter(|_| !module.prototypes.is_empty()).flat_map(|body| &body.insts);
-        let mut found = Vec::new();
-        for inst in insts {
-            let Op::Call { target, .. } = &inst.op else { continue };
-            let CallTarget::Indirect { prototype, candidates, .. } = &**target else { continue };
-            if candidates.is_empty() && !self.by_shape.contains_key(prototype) {
-                let shape = &module.prototypes[prototype.0 as usize];
-                let addressed = self.addressed.get_or_insert_with(|| module.addressed_functions());
-                let alike = |id: &FunctionId| module.is_called(*id) && fits(&module.functions[id.0 as usize], shape);
-                let targets: Vec<FunctionId> = addressed.iter().copied().filter(alike).collect();
-                found.extend(&targets);
-                self.by_shape.insert(*prototype, targets);
+impl CallGraph {
+    /// Of this module.
+    pub fn new(module: &Module) -> CallGraph {
+        CallGraph {
+            shapes: module.functions.iter().map(|_| OnceLock::new()).collect(),
+            targets: module.prototypes.iter().map(|_| OnceLock::new()).collect(),
+            addressed: OnceLock::new(),
+        }
+    }
+
+    /// The functions that running `root` can reach, `root` first: through calls, through addresses taken, and through addresses that anything
+    /// in the module has put into memory, such as another kernel or the host, if they have the shape that an indirect call asks for.
+    pub fn reachable(&self, module: &Module, root: FunctionId) -> Vec<FunctionId> {
+        let mut seen = vec![false; module.functions.len()];
+        let mut order = vec![root];
+        seen[root.0 as usize] = true;
+        let mut next = 0;
+        let mut met = HashSet::new();
+        while next < order.len() {
+            let id = order[next];
+            next += 1;
+            let Some(body) = &module.functions[id.0 as usize].body else { continue };
+            let relocated = body.globals.iter().flat_map(|g| &module.globals[g.0 as usize].relocations);
+            let addressed = relocated.filter_map(|r| match r.target {
+                RelocationTarget::Function(f) => Some(f),
+                RelocationTarget::Global(_) => None,
+            });
+            let shapes = self.shapes(module, id).iter().filter(|shape| met.insert(**shape));
+            let unknown = shapes.flat_map(|shape| self.targets(module, *shape)).copied();
+            let called =
+                body.callees.iter().copied().chain(addressed).chain(unknown).filter(|id| module.is_called(*id));
+            for callee in called {
+                if !std::mem::replace(&mut seen[callee.0 as usize], true) {
+                    order.push(callee);
+                }
             }
         }
-        found
+        order
+    }
+
+    fn shapes(&self, module: &Module, id: FunctionId) -> &[PrototypeId] {
+        // Only a module with prototypes has such calls.
+        if module.prototypes.is_empty() {
+            return &[];
+        }
+        self.shapes[id.0 as usize].get_or_init(|| {
+            let insts = module.functions[id.0 as usize].body.iter().flat_map(|body| &body.insts);
+            let mut found = Vec::new();
+            for inst in insts {
+                let Op::Call { target, .. } = &inst.op else { continue };
+                let CallTarget::Indirect { prototype, candidates, .. } = &**target else { continue };
+                if candidates.is_empty() && !found.contains(prototype) {
+                    found.push(*prototype);
+                }
+            }
+            found.into()
+        })
+    }
+
+    fn targets(&self, module: &Module, prototype: PrototypeId) -> &[FunctionId] {
+        self.targets[prototype.0 as usize].get_or_init(|| {
+            let shape = &module.prototypes[prototype.0 as usize];
+            let addressed = self.addressed.get_or_init(|| module.addressed_functions());
+            let alike = |id: &FunctionId| module.is_called(*id) && fits(&module.functions[id.0 as usize], shape);
+            addressed.iter().copied().filter(alike).collect()
+        })
     }
 }
 

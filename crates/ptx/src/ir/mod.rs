@@ -28,6 +28,7 @@ mod types;
 mod video;
 
 pub use builtin::{Builtin, RuntimeCall, RuntimeFunction};
+pub use calls::CallGraph;
 pub use cfg::Cfg;
 pub use check::{assert_sound, check, check_module};
 pub use fragment::{Element, FragmentLayout};

@@ -406,9 +406,13 @@ impl Module {
     /// Places the shared variables that `kernel` can touch: in the order of their declaration, each at its alignment, and those of dynamic shared
     /// memory behind them at one address, as NVIDIA's assembler (13.5) does.
     pub fn shared_layout(&self, kernel: FunctionId) -> SharedLayout {
-        let mut used: Vec<GlobalId> = self
-            .reachable(kernel)
-            .into_iter()
+        self.shared_layout_of(&self.reachable(kernel))
+    }
+
+    /// The same for a kernel that can reach these functions.
+    pub fn shared_layout_of(&self, reachable: &[FunctionId]) -> SharedLayout {
+        let mut used: Vec<GlobalId> = reachable
+            .iter()
             .filter_map(|f| self.functions[f.0 as usize].body.as_ref())
             .flat_map(|b| b.globals.iter().copied())
             .filter(|g| self.globals[g.0 as usize].space == Space::Shared)

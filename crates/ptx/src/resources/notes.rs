@@ -2,7 +2,7 @@
 //! driver's log.
 use std::fmt::Write as _;
 
-use super::{KernelResources, Pressures};
+use super::{KernelResources, ModuleFacts};
 use crate::ir::{BarrierOp, FunctionId, FunctionKind, Module, Op, Operand, Space};
 
 /// Who says it: the lines differ a little.
@@ -38,14 +38,13 @@ pub fn notes(
         Shape::Log => "ptxas         .     ",
         Shape::Assembler => "    ",
     };
-    let pressures = Pressures::new(module);
+    let facts = ModuleFacts::new(module);
     for (id, function) in (0..).map(FunctionId).zip(&module.functions) {
         if function.kind != FunctionKind::Kernel || !wanted(&function.name) {
             continue;
         }
-        let KernelResources { registers, local, shared, .. } =
-            KernelResources::of(module, id, &pressures, most_registers);
-        let (name, barriers) = (&function.name, barriers(module, id));
+        let KernelResources { registers, local, shared, .. } = KernelResources::of(module, id, &facts, most_registers);
+        let (name, barriers) = (&function.name, barriers(module, &facts.calls.reachable(module, id)));
         let _ = write!(
             text,
             "\nptxas info    : Compiling entry function '{name}' for 'sm_{capability}'\n\
@@ -60,9 +59,8 @@ pub fn notes(
     text
 }
 
-/// Barriers that a kernel and the functions that it may call name: all, if one is named by a register.
-fn barriers(module: &Module, kernel: FunctionId) -> u32 {
-    let reachable = module.reachable(kernel);
+/// Barriers that these functions name, a kernel and those that it may call: all, if one is named by a register.
+fn barriers(module: &Module, reachable: &[FunctionId]) -> u32 {
     let bodies = reachable.iter().filter_map(|id| module.functions.get(id.0 as usize)?.body.as_ref());
     let named = bodies.flat_map(|body| &body.insts).filter_map(|inst| match &inst.op {
         Op::Barrier(BarrierOp::Sync { id, .. } | BarrierOp::Arrive { id, .. } | BarrierOp::Reduce { id, .. }) => {
