@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use warploom_device_runtime as device_runtime;
-use warploom_ptx::FailureClass;
 use warploom_ptx::diagnostic::APPLICATION_INPUT;
 use warploom_ptx::image::{Container, ElfKind, Fatbin, read_container, write_container};
+use warploom_ptx::{FailureClass, VerifiedModule};
 
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -32,7 +32,13 @@ struct LinkState {
     /// It was asked to complete, and all inputs had been taken.
     completed: bool,
     /// Lives as long as the link.
-    image: Option<Arc<[u8]>>,
+    image: Option<Linked>,
+}
+
+/// An image, and what it holds, which nobody has to translate again.
+struct Linked {
+    image: Arc<[u8]>,
+    module: Arc<VerifiedModule>,
 }
 
 impl LinkState {
@@ -216,8 +222,22 @@ impl Driver {
         let sm = self.ptx_options(&linker.options).sm;
         let container = Container { texts: std::mem::take(&mut state.texts), most_registers, sm };
         let image: Arc<[u8]> = write_container(&container).map_err(|error| damaged(&error))?.into();
-        state.image = Some(Arc::clone(&image));
+        state.image = Some(Linked { image: Arc::clone(&image), module: Arc::new(module) });
         Ok(image)
+    }
+
+    /// What an image holds that a link has made which is still there, for a program that loads it at once: the same for the same device.
+    pub(crate) fn linked(&self, image: &[u8], options: &JitOptions) -> Option<Arc<VerifiedModule>> {
+        let wanted = self.ptx_options(options);
+        let module = |linker: &Linker| {
+            // A link that is at work has no image yet.
+            let state = linker.state.try_lock()?;
+            let linked = state.image.as_ref()?;
+            let same = *linked.image == *image && self.ptx_options(&linker.options) == wanted;
+            same.then(|| Arc::clone(&linked.module))
+        };
+        let linker = self.linkers.find(|linker| module(linker).is_some())?;
+        module(&linker)
     }
 
     /// What a link has to say so far.

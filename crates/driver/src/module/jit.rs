@@ -180,12 +180,17 @@ impl Driver {
         }
     }
 
-    fn translate_text(&self, text: &[u8], options: &JitOptions, logs: &mut JitLogs) -> DriverResult<VerifiedModule> {
+    fn translate_text(
+        &self,
+        text: &[u8],
+        options: &JitOptions,
+        logs: &mut JitLogs,
+    ) -> DriverResult<Arc<VerifiedModule>> {
         let module = warploom_ptx::load(text, &self.ptx_options(options))
             .map_err(|failure| refused(&failure, APPLICATION_INPUT, logs))?;
         let source = String::from_utf8_lossy(text);
         logs.note(&info_log(&source, APPLICATION_INPUT, module.warnings()));
-        Ok(module)
+        Ok(Arc::new(module))
     }
 
     /// `most_registers` becomes what an image that was linked brings along, if the program does not say.
@@ -195,10 +200,14 @@ impl Driver {
         options: &JitOptions,
         most_registers: &mut Option<u32>,
         logs: &mut JitLogs,
-    ) -> DriverResult<VerifiedModule> {
+    ) -> DriverResult<Arc<VerifiedModule>> {
         match ElfKind::of_file(bytes) {
             ElfKind::Container(_) => {
                 let container = read_container(bytes).map_err(|error| damaged(&error))?;
+                if let Some(module) = self.linked(bytes, options) {
+                    *most_registers = most_registers.or(container.most_registers);
+                    return Ok(module);
+                }
                 self.translate_container(&container, options, most_registers, logs)
             }
             // A file for GPUs without any content is not understood by the real driver either, as recorded.
@@ -221,7 +230,7 @@ impl Driver {
         options: &JitOptions,
         most_registers: &mut Option<u32>,
         logs: &mut JitLogs,
-    ) -> DriverResult<VerifiedModule> {
+    ) -> DriverResult<Arc<VerifiedModule>> {
         *most_registers = most_registers.or(container.most_registers);
         // Which functions may be declared in different ways whoever made the image has decided.
         let mut linker = Linker::with_any_prototypes();
@@ -230,7 +239,7 @@ impl Driver {
                 .map_err(|failure| refused(&failure, name, logs))?;
             linker.add(name, input).map_err(|messages| unlinkable(&messages, logs))?;
         }
-        linker.complete().map_err(|messages| unlinkable(&messages, logs))
+        linker.complete().map(Arc::new).map_err(|messages| unlinkable(&messages, logs))
     }
 
     fn translate_fat_binary(
@@ -239,7 +248,7 @@ impl Driver {
         options: &JitOptions,
         most_registers: &mut Option<u32>,
         logs: &mut JitLogs,
-    ) -> DriverResult<VerifiedModule> {
+    ) -> DriverResult<Arc<VerifiedModule>> {
         let binary = Fatbin::parse(bytes).map_err(|error| damaged(&error))?;
         match self.best_entry(&binary, options)? {
             Some(Best::Text(text)) => self.translate_text(&text, options, logs),
@@ -258,16 +267,13 @@ impl Driver {
     /// `InvalidImage` for a damaged text.
     pub(crate) fn best_entry<'a>(&self, binary: &Fatbin<'a>, options: &JitOptions) -> DriverResult<Option<Best<'a>>> {
         for entry in binary.entries_for(self.ptx_options(options).sm) {
-            match (entry.kind, entry.content()) {
-                (EntryKind::Ptx, text) => {
-                    return text.map(|text| Some(Best::Text(text))).map_err(|error| damaged(&error));
-                }
-                (_, Ok(file)) if matches!(ElfKind::of_file(&file), ElfKind::Container(_)) => {
-                    let container = read_container(&file).map_err(|error| damaged(&error))?;
-                    return Ok(Some(Best::Container(container)));
-                }
-                // Machine code, whole or damaged.
-                _ => {}
+            if entry.kind == EntryKind::Ptx {
+                return entry.content().map(|text| Some(Best::Text(text))).map_err(|error| damaged(&error));
+            }
+            // What is left out is machine code, whole or damaged.
+            if entry.holds_container() {
+                let container = entry.content().and_then(|file| read_container(&file));
+                return container.map(|container| Some(Best::Container(container))).map_err(|error| damaged(&error));
             }
         }
         Ok(None)

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::payload::{Method, Stored};
-use super::{Architecture, ElfKind, ImageError, Variant};
+use super::{Architecture, ELF_HEADER_SIZE, ElfKind, ImageError, Variant};
 
 /// Begins a fat binary.
 pub(super) const MAGIC: u32 = 0xba55_ed50;
@@ -124,8 +124,16 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Whether it is PTX, or a file that PTX was packed into. Damaged data is not.
     pub fn holds_ptx(&self) -> bool {
-        let is_container = || self.content().is_ok_and(|file| matches!(ElfKind::of_file(&file), ElfKind::Container(_)));
-        self.kind == EntryKind::Ptx || self.kind == EntryKind::Elf && is_container()
+        self.kind == EntryKind::Ptx || self.holds_container()
+    }
+
+    /// Whether it is a file that PTX was packed into, by its header: what machine code behind that is compressed stays so.
+    pub fn holds_container(&self) -> bool {
+        let start = self.part.as_ref().map_or(0, |part| part.start);
+        let end = start.saturating_add(ELF_HEADER_SIZE);
+        let header = || self.data.first(end as u64).ok()?.get(start..end)?.try_into().ok();
+        self.kind == EntryKind::Elf
+            && header().is_some_and(|header| matches!(ElfKind::of(&header), ElfKind::Container(_)))
     }
 
     /// The PTX text or ELF file.

@@ -36,6 +36,14 @@ impl<'a> Stored<'a> {
             Method::Zstd => zstd(self.data, self.size).map(Cow::Owned),
         }
     }
+
+    /// The first bytes of the data as it was, `count` of them unless there are fewer: without the rest where the method can do without it.
+    pub(super) fn first(self, count: u64) -> Result<Cow<'a, [u8]>, ImageError> {
+        match self.method {
+            Method::Zstd if count < self.size => zstd_part(self.data, count).map(Cow::Owned),
+            Method::Plain | Method::Lz4 | Method::Zstd => self.decompress(),
+        }
+    }
 }
 
 fn lz4(data: &[u8], size: u64) -> Result<Vec<u8>, ImageError> {
@@ -55,11 +63,17 @@ fn zstd(data: &[u8], size: u64) -> Result<Vec<u8>, ImageError> {
     if size > MAX_SIZE {
         return Err(damaged(format!("{size} bytes are more than a module may have")));
     }
+    // One byte more than expected shows that there is too much, and no more than that is ever held.
+    exact(zstd_part(data, size.saturating_add(1))?, size).map_err(damaged)
+}
+
+/// No more than the first `most` bytes.
+fn zstd_part(data: &[u8], most: u64) -> Result<Vec<u8>, ImageError> {
+    let damaged = |reason: String| ImageError::Compression { method: "zstd", reason };
     let decoder = ruzstd::decoding::StreamingDecoder::new(data).map_err(|error| damaged(error.to_string()))?;
     let mut text = Vec::new();
-    // One byte more than expected shows that there is too much, and no more than that is ever held.
-    decoder.take(size.saturating_add(1)).read_to_end(&mut text).map_err(|error| damaged(error.to_string()))?;
-    exact(text, size).map_err(damaged)
+    decoder.take(most).read_to_end(&mut text).map_err(|error| damaged(error.to_string()))?;
+    Ok(text)
 }
 
 fn exact(text: Vec<u8>, size: u64) -> Result<Vec<u8>, String> {
