@@ -13,6 +13,9 @@ const SECTION_OF_OURS: &[u8] = b".warploom_runtime";
 /// The section in which nvcc leaves the addresses of fat binaries, and the one with what they hold, which a library without kernels can have
 /// by itself.
 const FAT_BINARIES: [&[u8]; 2] = [b".nvFatBinSegment", b".nv_fatbin"];
+/// What the runtime library's one section of code takes from the C library, in all builds that were seen, and hardly anybody else all of: so that a library
+/// without device code (`libcudnn_graph.so`) is known to have it, and no other is looked through.
+const TAKEN_BY_RUNTIMES: [&[u8]; 3] = [b"nftw", b"pthread_mutexattr_setprotocol", b"shmget"];
 /// In version 12 there are two layouts of `cudaDeviceProp`, the newer under this name; 13 has one again.
 const ONLY_IN_12: &[u8] = b"cudaGetDeviceProperties_v2";
 
@@ -23,7 +26,8 @@ pub(crate) enum Embedded {
     Nothing,
     /// Our own, linked statically.
     Ours,
-    /// Kernels, and no symbol table that would tell where the runtime's functions are, nor functions where a known version has them.
+    /// Kernels, or what runtimes take from the C library, and no symbol table that would tell where the runtime's functions are, nor functions where a
+    /// known version has them.
     Stripped,
     /// Functions of a runtime library whose version cannot be told.
     UnknownVersion,
@@ -70,7 +74,7 @@ pub(crate) fn find(file: &ElfFile) -> Result<Embedded, Reason> {
     }
     let Some(symbols) = file.symbols()? else {
         let has_device_code = FAT_BINARIES.iter().any(|section| file.has_loaded_section(section));
-        if !has_device_code || file.imports(REGISTRATION)? {
+        if file.imports(REGISTRATION)? || !has_device_code && !takes_what_runtimes_take(file)? {
             return Ok(Embedded::Nothing);
         }
         let found = layouts::find(file)?;
@@ -89,6 +93,15 @@ pub(crate) fn find(file: &ElfFile) -> Result<Embedded, Reason> {
         Some(version) => Embedded::Runtime { version, functions: functions.into_iter().map(Into::into).collect() },
         None => Embedded::UnknownVersion,
     })
+}
+
+fn takes_what_runtimes_take(file: &ElfFile) -> Result<bool, Reason> {
+    for name in TAKEN_BY_RUNTIMES {
+        if !file.imports(name)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The version that `cudaRuntimeGetVersion` answers, read from its code: it, or a function that it calls, stores a constant where its

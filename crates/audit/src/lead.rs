@@ -62,8 +62,8 @@ fn look(object: &NewObject, libraries: &Libraries) -> Result<Found, Reason> {
         Embedded::Nothing => Found::Nothing,
         Embedded::Ours => Found::Left("warploom's CUDA runtime is linked into it".to_owned()),
         Embedded::Stripped => Found::Left(format!(
-            "it has kernels and no symbol table (it was stripped), and the CUDA runtime that is linked into it is none of those whose layout \
-             is known ({}); link it with -cudart shared or with warploom's libcudart_static.a, or do not strip it",
+            "it has no symbol table (it was stripped), and the CUDA runtime that seems to be linked into it is none of those whose layout is \
+             known ({}); link it with -cudart shared or with warploom's libcudart_static.a, or do not strip it",
             layouts::versions()
         )),
         Embedded::UnknownVersion => {
