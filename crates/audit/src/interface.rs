@@ -11,13 +11,15 @@ use crate::lead::{self, TELLING_IMPORT};
 use crate::libraries::{self, Libraries};
 use crate::loaded::{LinkMap, NewObject};
 use crate::resolve::Destination;
-use crate::{explain, front, python};
+use crate::{device_files, explain, front, python, tools};
 
 /// The version of the interface that this is written for (`LAV_CURRENT` of glibc 2.35; 1 differs in the registers of calls, which are not
 /// looked at here).
 const VERSION: c_uint = 2;
 /// `LA_ACT_CONSISTENT`: all objects of this start or `dlopen` are mapped; no constructor of theirs has run.
 const CONSISTENT: c_uint = 0;
+/// The namespace of the program and its libraries (`LM_ID_BASE`).
+const OF_THE_PROGRAM: c_long = 0;
 
 /// What is known of the objects of this process. An object is named by the address of its link map.
 struct Objects {
@@ -69,6 +71,7 @@ pub(crate) extern "C" fn la_version(version: c_uint) -> c_uint {
             let program = std::env::current_exe().unwrap_or_default();
             explain::say(&program.to_string_lossy(), format_args!("starts, as process {}", std::process::id()));
         }
+        tools::take_the_place(&own_folder().unwrap_or_default());
         version.min(VERSION)
     })
 }
@@ -125,6 +128,11 @@ pub(crate) unsafe extern "C" fn la_objopen(map: *const LinkMap, namespace: c_lon
         {
             // SAFETY: the object has just been mapped.
             hide::newer_than(version, &unsafe { NewObject::new(map, namespace) });
+            return;
+        }
+        if namespace == OF_THE_PROGRAM && map.is_c_library() {
+            // SAFETY: the object has just been mapped.
+            device_files::show(map, &unsafe { NewObject::new(map, namespace) });
             return;
         }
         if !map.may_contain_runtime(TELLING_IMPORT) {

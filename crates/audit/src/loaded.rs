@@ -4,7 +4,11 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use object::elf::{DT_NULL, DT_STRSZ, DT_STRTAB, PT_DYNAMIC, PT_LOAD};
+use object::LittleEndian;
+use object::elf::{
+    DT_GNU_HASH, DT_NULL, DT_STRSZ, DT_STRTAB, DT_SYMTAB, ELFMAG, FileHeader64, PT_DYNAMIC, PT_LOAD, ProgramHeader64,
+    Sym64,
+};
 
 use crate::elf_file::ElfFile;
 
@@ -37,10 +41,19 @@ impl LinkMap {
     /// programs are none.
     pub(crate) fn may_contain_runtime(&self, imported: &CStr) -> bool {
         let name = self.name().to_bytes();
-        let file_name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
         // The kernel's own object has a name without a path.
-        let has_file = name.is_empty() || name.len() > file_name.len();
-        has_file && !file_name.starts_with(b"libc.so.") && self.has_symbol(imported)
+        let has_file = name.is_empty() || name.len() > self.file_name().len();
+        has_file && !self.is_c_library() && self.has_symbol(imported)
+    }
+
+    /// Whether the object is a C library, by its name.
+    pub(crate) fn is_c_library(&self) -> bool {
+        self.file_name().starts_with(b"libc.so.")
+    }
+
+    fn file_name(&self) -> &[u8] {
+        let name = self.name().to_bytes();
+        name.rsplit(|byte| *byte == b'/').next().unwrap_or(name)
     }
 
     /// Whether there is a dynamic symbol of this name, or one that ends like it.
@@ -70,29 +83,102 @@ impl LinkMap {
 
     /// The string table of the dynamic symbols.
     fn dynamic_names(&self) -> &[u8] {
-        let (mut entry, mut strings, mut size) = (self.l_ld, 0, 0);
-        if entry.is_null() {
+        let [strings, size] = self.dynamic([DT_STRTAB, DT_STRSZ]);
+        if strings == 0 {
             return &[];
+        }
+        let strings = self.in_memory(strings);
+        // SAFETY: the dynamic linker itself reads the names there.
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(strings), size) }
+    }
+
+    /// What the dynamic section has under these tags; 0 where it has none.
+    fn dynamic<const COUNT: usize>(&self, tags: [u32; COUNT]) -> [usize; COUNT] {
+        let (mut entry, mut values) = (self.l_ld, [0; COUNT]);
+        if entry.is_null() {
+            return values;
         }
         loop {
             // SAFETY: the dynamic section of a mapped object ends in DT_NULL, or the dynamic linker would not have come this far.
             let DynamicEntry { tag, value } = unsafe { *entry };
             match u32::try_from(tag) {
-                Ok(DT_NULL) => break,
-                Ok(DT_STRTAB) => strings = value,
-                Ok(DT_STRSZ) => size = value,
-                _ => {}
+                Ok(DT_NULL) => return values,
+                Ok(tag) => {
+                    if let Some(index) = tags.iter().position(|wanted| *wanted == tag) {
+                        values[index] = value;
+                    }
+                }
+                Err(_) => {}
             }
             // SAFETY: as above.
             entry = unsafe { entry.add(1) };
         }
-        if strings == 0 {
-            return &[];
+    }
+
+    /// The dynamic linker adds the offset in place, but where the section cannot be written to.
+    fn in_memory(&self, address: usize) -> usize {
+        if address < self.l_addr { address + self.l_addr } else { address }
+    }
+
+    /// The symbols of this name that the object has for others, as the dynamic linker finds them: without a system call, in the table of hashes (`DT_GNU_HASH`).
+    /// Where the address of each stands, and the address.
+    pub(crate) fn exported(&self, name: &CStr) -> Vec<(usize, usize)> {
+        let [hashes, symbols, strings] = self.dynamic([DT_GNU_HASH, DT_SYMTAB, DT_STRTAB]).map(|at| self.in_memory(at));
+        let mut found = Vec::new();
+        if [hashes, symbols, strings].contains(&self.l_addr) {
+            return found;
         }
-        // The dynamic linker adds the offset in place, but where the section cannot be written to.
-        let strings = if strings < self.l_addr { strings + self.l_addr } else { strings };
-        // SAFETY: the dynamic linker itself reads the names there.
-        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(strings), size) }
+        let hash =
+            name.to_bytes().iter().fold(5381_u32, |hash, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
+        let words = std::ptr::with_exposed_provenance::<u32>(hashes);
+        // SAFETY: the table that the dynamic linker itself goes through: four words, filters of twice a word each, buckets, and the chains behind them, which end with a
+        // hash whose last bit is set.
+        unsafe {
+            let [buckets, first, filters, _] = *words.cast::<[u32; 4]>();
+            if buckets == 0 {
+                return found;
+            }
+            let bucket = words.add(4 + 2 * filters as usize);
+            let chain = bucket.add(buckets as usize);
+            let mut number = *bucket.add((hash % buckets) as usize);
+            while number >= first {
+                let other = *chain.add((number - first) as usize);
+                let symbol = &*std::ptr::with_exposed_provenance::<Sym64<LittleEndian>>(symbols).add(number as usize);
+                let named = strings + symbol.st_name.get(LittleEndian) as usize;
+                if (other ^ hash) & !1 == 0 && CStr::from_ptr(std::ptr::with_exposed_provenance(named)) == name {
+                    let value = &raw const symbol.st_value;
+                    found.push((value.addr(), self.l_addr.wrapping_add(symbol.st_value.get(LittleEndian) as usize)));
+                }
+                if other & 1 != 0 {
+                    break;
+                }
+                number += 1;
+            }
+        }
+        found
+    }
+
+    /// The program header of the segment that these addresses are in, of an object whose first segment begins with the header of its file, as those of shared libraries do.
+    pub(crate) fn segment_of(&self, addresses: Range<usize>) -> Option<&ProgramHeader64<LittleEndian>> {
+        let header = std::ptr::with_exposed_provenance::<FileHeader64<LittleEndian>>(self.l_addr);
+        // SAFETY: a shared library is mapped from its first byte on.
+        let header = unsafe { &*header };
+        if header.e_ident.magic != ELFMAG {
+            return None;
+        }
+        let first = self.l_addr + header.e_phoff.get(LittleEndian) as usize;
+        // SAFETY: the dynamic linker has read them.
+        let segments: &[ProgramHeader64<LittleEndian>] = unsafe {
+            std::slice::from_raw_parts(
+                std::ptr::with_exposed_provenance(first),
+                header.e_phnum.get(LittleEndian).into(),
+            )
+        };
+        segments.iter().find(|segment| {
+            let start = self.l_addr.wrapping_add(segment.p_vaddr.get(LittleEndian) as usize);
+            let size = segment.p_filesz.get(LittleEndian) as usize;
+            segment.p_type.get(LittleEndian) == PT_LOAD && start <= addresses.start && addresses.end <= start + size
+        })
     }
 }
 
@@ -180,21 +266,20 @@ impl NewObject {
 
     /// Whether its headers are those of `file`.
     fn is_from(&self, file: &ElfFile) -> bool {
-        let mut dynamic =
-            file.segments().iter().filter(|segment| segment.p_type.get(object::LittleEndian) == PT_DYNAMIC);
-        let dynamic = dynamic.next().map(|segment| self.address(segment.p_vaddr.get(object::LittleEndian)));
+        let mut dynamic = file.segments().iter().filter(|segment| segment.p_type.get(LittleEndian) == PT_DYNAMIC);
+        let dynamic = dynamic.next().map(|segment| self.address(segment.p_vaddr.get(LittleEndian)));
         if dynamic != Some(self.dynamic) {
             return false;
         }
         let (header, segments) = file.loaded_headers();
         let end = file.segments_offset() as usize + segments.len();
         let first = file.segments().iter().find(|segment| {
-            segment.p_type.get(object::LittleEndian) == PT_LOAD
-                && segment.p_offset.get(object::LittleEndian) == 0
-                && segment.p_filesz.get(object::LittleEndian) as usize >= end.max(header.len())
+            segment.p_type.get(LittleEndian) == PT_LOAD
+                && segment.p_offset.get(LittleEndian) == 0
+                && segment.p_filesz.get(LittleEndian) as usize >= end.max(header.len())
         });
         let Some(first) = first else { return false };
-        let start = self.address(first.p_vaddr.get(object::LittleEndian));
+        let start = self.address(first.p_vaddr.get(LittleEndian));
         // SAFETY: the dynamic section is where this file has it, so its segments are mapped; the first holds both headers, as checked.
         let mapped = unsafe {
             std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(start), end.max(header.len()))

@@ -123,8 +123,11 @@ pub(crate) struct Run {
     pub(crate) program: Vec<OsString>,
 }
 
-/// Where Triton takes its assembler from: for devices before sm_100, and from there on. Others, XLA for one, look for `ptxas` on `PATH`.
+/// Where Triton takes its assembler from: for devices before sm_100, and from there on. Others look for `ptxas` on `PATH`, or start NVIDIA's, whose place the auditing
+/// library gives to ours.
 const PTXAS_VARIABLES: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
+/// JAX asks NVIDIA's libraries for their versions before it uses any, CUPTI among them, which answers nothing without a private table of the driver's. With this it does not ask.
+const JAX_VARIABLE: (&str, &str) = ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1");
 
 /// A version that the library can be a driver of.
 fn emulated(text: &str) -> Result<CudaVersion, String> {
@@ -182,6 +185,13 @@ impl Run {
                 }
                 Some(there) => explain(format!("left alone: {name} is set, to {}", there.to_string_lossy())),
             }
+        }
+        let (name, value) = JAX_VARIABLE;
+        if std::env::var_os(name).is_none() {
+            explain(format!(
+                "finds {name}={value}: JAX would ask CUPTI, which knows NVIDIA's driver only, for its version"
+            ));
+            command.env(name, value);
         }
         explain(format!("finds warploom's {} on PATH, in {}", library::TOOLS.join(", "), tools.display()));
         command.env("PATH", search_path(tools.into_os_string(), "PATH"));

@@ -78,6 +78,7 @@ fn what_was_led_is_explained_if_somebody_asks() {
     assert!(explained.contains("asks for /nonexistent/libcuda.so.1 and gets /"), "{explained}");
     assert!(explained.contains("/usr/bin/python3: finds warploom's ptxas in TRITON_PTXAS_PATH"), "{explained}");
     assert!(explained.contains("finds warploom's ptxas, nvlink, nvidia-smi on PATH, in /"), "{explained}");
+    assert!(explained.contains("finds JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1"), "{explained}");
     let mut own = warploom();
     own.args(["run", "--explain", "--keep-runtime", "--", "true"]).env("TRITON_PTXAS_PATH", "/own/ptxas");
     let (_, explained) = printed(&mut own);
@@ -86,6 +87,63 @@ fn what_was_led_is_explained_if_somebody_asks() {
         explained.contains("true: left alone: its CUDA runtime and compilers, as --keep-runtime says"),
         "{explained}"
     );
+}
+
+/// A program under the name of NVIDIA's assembler, in a folder that is not on `PATH`.
+#[test]
+fn tools_of_nvidia_that_are_started_by_their_path_give_way_to_ours() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("assembler");
+    std::fs::create_dir_all(&folder).expect("the build folder takes folders");
+    std::fs::write(folder.join("theirs.c"), "#include <stdio.h>\nint main(void) { return puts(\"theirs\") < 0; }")
+        .expect("the build folder takes files");
+    let built = Command::new("cc").args(["theirs.c", "-o", "ptxas"]).current_dir(&folder).status();
+    assert!(built.expect("a C compiler is there").success());
+    let started = |option: &str, by_nvcc: bool| {
+        let mut command = warploom();
+        command.args(["run", option, "--", "./ptxas", "--version"]).current_dir(&folder);
+        if by_nvcc {
+            command.env("_NVVM_BRANCH_", "nvvm");
+        }
+        printed(&mut command)
+    };
+    let (ours, explained) = started("--explain", false);
+    assert!(ours.starts_with("ptxas: the PTX assembler of warploom"), "{ours}");
+    assert!(
+        explained.contains("/assembler/ptxas: /") && explained.contains("/bin/ptxas takes its place"),
+        "{explained}"
+    );
+    // What nvcc builds is not ours to change.
+    let (theirs, explained) = started("--explain", true);
+    assert_eq!(theirs, "theirs\n");
+    assert!(explained.contains("left alone: nvcc has started it"), "{explained}");
+    assert_eq!(started("--keep-runtime", false).0, "theirs\n");
+}
+
+/// Which files of devices a program finds, in the ways in which programs look for them.
+#[test]
+fn the_files_of_devices_seem_to_be_there() {
+    if Path::new("/dev/nvidiactl").exists() {
+        println!("left out: this machine has NVIDIA's driver");
+        return;
+    }
+    let looking = "import os, stat
+for name in ['ctl', '0', '1', '-uvm']:
+    path = '/dev/nvidia' + name
+    print(name, os.path.exists(path), os.access(path, os.R_OK | os.W_OK), os.access(path, os.X_OK))
+print(os.path.exists('/dev/null'), os.path.exists('/nowhere'), stat.S_ISCHR(os.stat('/dev/nvidia0').st_mode), os.stat('/dev/nvidiactl').st_rdev == os.makedev(195, 255))
+try: open('/dev/nvidia0')
+except FileNotFoundError as error: print(error.errno)";
+    let found = |options: &[&str]| {
+        let mut command = warploom();
+        command.arg("run").args(options).args(["--", "/usr/bin/python3", "-c", looking]);
+        printed(command.env_remove("WARPLOOM_DEVICE_COUNT")).0
+    };
+    let one = "ctl True True False\n0 True True False\n1 False False False\n-uvm False False False\nTrue False True True\n2\n";
+    assert_eq!(found(&[]), one);
+    assert_eq!(found(&["--devices", "2"]), one.replace("1 False False", "1 True True"));
+    let none = "ctl False False False\n0 False False False\n1 False False False\n-uvm False False False\n";
+    assert_eq!(found(&["--devices", "0"]), none);
+    assert_eq!(found(&["--keep-runtime"]), none);
 }
 
 /// A program that is linked with a library which keeps 20 kB of each thread where it finds them without a call.

@@ -16,6 +16,8 @@ pub(super) fn text(link: &Link, inputs: &[PathBuf], relocatable: bool) -> Result
     };
     let linker = linker(nvvm)?;
     let mut command = Command::new(&linker);
+    // Under `warploom run`, this command would take its place.
+    command.env_remove("LD_AUDIT");
     command.args(["-lto", "-emit-ptx", "-m64", &format!("-arch={}", link.arch)]).arg("-nvvmpath").arg(nvvm);
     command.args(relocatable.then_some("-r")).args(["-o", "/dev/stdout"]).args(inputs);
     let done = command.output().map_err(|error| format!("Could not start '{}': {error}", linker.display()))?;
