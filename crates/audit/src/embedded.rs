@@ -15,7 +15,7 @@ const SECTION_OF_OURS: &[u8] = b".warploom_runtime";
 const FAT_BINARIES: [&[u8]; 2] = [b".nvFatBinSegment", b".nv_fatbin"];
 /// What the runtime library's one section of code takes from the C library, in all builds that were seen, and hardly anybody else all of: so that a library
 /// without device code (`libcudnn_graph.so`) is known to have it, and no other is looked through.
-const TAKEN_BY_RUNTIMES: [&[u8]; 3] = [b"nftw", b"pthread_mutexattr_setprotocol", b"shmget"];
+const TAKEN_BY_RUNTIMES: [&[u8]; 3] = [b"mkfifo", b"nftw", b"shmget"];
 /// In version 12 there are two layouts of `cudaDeviceProp`, the newer under this name; 13 has one again.
 const ONLY_IN_12: &[u8] = b"cudaGetDeviceProperties_v2";
 
