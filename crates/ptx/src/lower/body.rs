@@ -59,6 +59,8 @@ pub(super) struct BodyLowering<'l, 'a> {
     pub(super) loc: Option<LocId>,
     /// What is to follow the instruction being lowered, under the same guard.
     pub(super) after: Vec<Op>,
+    /// Elements of a vector to be stored that are left out, a bit for each.
+    pub(super) left_out: u8,
     /// CC.CF, once an instruction has used it.
     pub(super) carry: Option<Reg>,
     /// Index of the operand being converted, for messages.
@@ -89,6 +91,7 @@ impl<'a> Lowering<'a> {
             line: 0,
             loc: None,
             after: Vec::new(),
+            left_out: 0,
             carry: None,
             argument: 0,
             instruction: written.name.name,
@@ -339,6 +342,7 @@ impl<'a> BodyLowering<'_, 'a> {
         candidate.modifiers.begin_reading();
         self.guard = guard;
         self.after.clear();
+        self.left_out = 0;
         let values = self.values(&candidate.form.operands, &candidate.modifiers, instruction.operands)?;
         match read.mnemonic.opcode {
             Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap => {

@@ -146,7 +146,18 @@ impl BodyLowering<'_, '_> {
         match operand.kind {
             OperandKind::Vector(list) if list.len() == count => {
                 let stored = self.opcode() == "st";
+                // Of 256 bits, elements may be left out (PTX ISA 9.7.9.11).
+                let wide = stored && count * ty.bytes() as usize == 32;
+                if wide {
+                    let elements = self.l.ast[list].iter().zip(0..);
+                    let left_out = elements.filter(|(element, _)| element.kind == OperandKind::Sink);
+                    self.left_out = left_out.map(|(_, index)| 1 << index).sum();
+                }
                 self.elements(list, operand.span, ty, |body, element, ty| match stored {
+                    _ if element.kind == OperandKind::Sink && wide => Ok(Operand::Imm(0)),
+                    _ if element.kind == OperandKind::Sink => {
+                        body.refuse(Code::Operand, element.span, "Sink '_' not allowed as a source operand")
+                    }
                     true => body.element_source(element, ty, relaxed),
                     false => body.source(element, ty, relaxed),
                 })

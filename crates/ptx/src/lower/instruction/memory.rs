@@ -6,7 +6,8 @@ use super::super::scope::Symbol;
 use super::{Args, scope, semantics, space, ty};
 use crate::diagnostic::Code;
 use crate::ir::{
-    Address, AtomicOp, Base, CacheHint, CacheOp, Op, Operand, PolicySource, ScalarType, Scope, Semantics, Space,
+    Address, AtomicOp, Base, CacheHint, CacheOp, Op, Operand, Operands, PolicySource, ScalarType, Scope, Semantics,
+    Space,
 };
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
@@ -38,8 +39,12 @@ impl BodyLowering<'_, '_> {
                 self.check_width(m, space, span)?;
                 let (semantics, scope) = self.order(m, span)?;
                 let (ty, cache) = (ty(m), m.find(CacheOp::from_text));
-                let (from, src) = self.stored(ty, args.srcs(1));
-                Op::St { space, ty, from, semantics, scope, cache, src, addr: place.address }
+                let (from, all) = self.stored(ty, args.srcs(1));
+                let store = |(src, addr)| Op::St { space, ty, from, semantics, scope, cache, src, addr };
+                let mut parts = stored_parts(&all, self.left_out, ty, place.address).into_iter().map(store);
+                let first = parts.next();
+                self.after.extend(parts);
+                return Ok(first);
             }
             Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard => {
                 let place = *args.place(0);
@@ -158,14 +163,17 @@ impl BodyLowering<'_, '_> {
         Ok(())
     }
 
-    /// Vectors have at most 128 bits; 256 in global memory from PTX ISA 8.8 and sm_100 on (PTX ISA 9.7.9.8).
+    /// Vectors have at most 128 bits; 256 in global memory, at generic addresses too, from PTX ISA 8.8 and sm_100 on (PTX ISA 9.7.9.8).
     fn check_width(&mut self, m: &Modifiers, space: Space, span: Span) -> Lower<()> {
         let (count, ty) = (m.vector() as u32, ty(m));
         if count == 1 || count * ty.bits() <= 128 {
             return Ok(());
         }
-        if space != Space::Global || ty.bits() < 32 {
+        if !matches!(space, Space::Global | Space::Generic) || ty.bits() < 32 {
             return self.refuse(Code::Modifier, span, "Vector type too large, exceeds 128 bit limit");
+        }
+        if m.has("nc") && space != Space::Global {
+            return self.refuse(Code::Modifier, span, "Modifier '.nc' requires .global space");
         }
         if self.l.module.version < (8, 8) {
             let message = "Feature '256 bit wide load/store' requires PTX ISA .version 8.8 or later";
@@ -241,4 +249,28 @@ impl BodyLowering<'_, '_> {
             None => self.refuse(Code::Operand, span, format!("Alignment must be a power of two, not {align}")),
         }
     }
+}
+
+/// What is stored of a vector with elements `left_out`, and where: vectors of as many elements as stand together, each at a multiple of its size.
+fn stored_parts(all: &Operands, left_out: u8, ty: ScalarType, address: Address) -> Vec<(Operands, Address)> {
+    if left_out == 0 {
+        return vec![(all.clone(), address)];
+    }
+    let is_there = |index: usize| left_out & 1 << index == 0;
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < all.len() {
+        if !is_there(at) {
+            at += 1;
+            continue;
+        }
+        let fits = |size: &usize| {
+            at.is_multiple_of(*size) && (at..at + size).all(|index| index < all.len() && is_there(index))
+        };
+        let size = [4, 2].into_iter().find(fits).unwrap_or(1);
+        let offset = address.offset + at as i64 * i64::from(ty.bytes());
+        parts.push((Operands::from_slice(&all[at..at + size]), Address { offset, ..address }));
+        at += size;
+    }
+    parts
 }
