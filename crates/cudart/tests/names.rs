@@ -115,12 +115,12 @@ fn a_function_without_an_implementation_says_so() {
 fn private_tables_are_never_served_and_who_asks_is_told_once() {
     for (major, _) in NAMES {
         let script = "import ctypes, sys; runtime = ctypes.CDLL(sys.argv[1]); table, name = ctypes.c_void_p(), bytes(16); \
-                      print(*(runtime.cudaGetExportTable(ctypes.byref(table), name) for _ in range(2)), table.value)";
+                      print(*(runtime.cudaGetExportTable(ctypes.byref(table), name) for _ in range(2)), table.value, runtime.cudaPeekAtLastError())";
         let mut command = Command::new("/usr/bin/python3");
         command.args(["-c", script]).arg(library::folder().join(format!("libcudart.so.{major}")));
         let output = command.env("LD_LIBRARY_PATH", library::folder()).output().expect("it starts");
         let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "801 801 None\n", "{told}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "801 801 None 0\n", "{told}");
         assert_eq!(told.matches("asks the CUDA runtime for a private table").count(), 1, "{told}");
     }
 }

@@ -10,6 +10,10 @@ use crate::border::Passed;
 use crate::failure::{ApiResult, Failure};
 
 /// They are private to NVIDIA's libraries, some of which do without. Said once: what such a library answers then tells nobody why.
+///
+/// It does not become the thread's last error: with NVIDIA's runtime the library would get its table, and nothing would have gone wrong. XLA looks for an
+/// error before it loads a kernel and never takes it away, so that one product of matrices would make all that comes later fail. (Of a table that it
+/// does not have, NVIDIA's says `cudaErrorInvalidValue`, and remembers it: an H200 with CUDA 13.5.)
 pub fn cudaGetExportTable(_ppExportTable: Passed<'_, *const c_void>, _pExportTableId: Passed<'_, CUuuid>) -> ApiResult {
     static HINT: Once = Once::new();
     HINT.call_once(|| {
@@ -19,5 +23,6 @@ pub fn cudaGetExportTable(_ppExportTable: Passed<'_, *const c_void>, _pExportTab
             calling_object()
         ));
     });
-    Err(Failure::new(cudaError::cudaErrorNotSupported, "private tables are not answered"))
+    let failure = Failure::new(cudaError::cudaErrorNotSupported, "private tables are not answered");
+    Err(Failure { remembered: false, ..failure })
 }
