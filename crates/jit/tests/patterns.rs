@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use warploom_jit::assembly;
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
-use warploom_simt::codegen::{Processor, Style};
-use warploom_simt::{Gangs, analyze, codegen, standalone};
+use warploom_simt::codegen::{Compiled, Declined, Processor, Style};
+use warploom_simt::{Gangs, KernelInfo, analyze, codegen, standalone};
 
 /// Names of processors and what they have, with the width of a register.
 const AVX2: (&str, &str, u32) = ("x86-64-v3", "+avx2,+fma,+f16c", 8);
@@ -17,6 +17,11 @@ const AVX512: (&str, &str, u32) =
 /// One that computes in `.f16`.
 const HALVES: (&str, &str, u32) =
     ("sapphirerapids", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512fp16", 16);
+
+/// The code of a kernel whose gangs go one by one: what an instruction becomes stands in it once for all lanes that run, and not once for each gang of a team.
+fn by_gangs(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
+    codegen::compile_as(Style::Gangs, info, &Processor { name: cpu, features, fetches_rows: false })
+}
 
 /// The assembly of a kernel whose threads each compute `%r2` of one word, and `%r3` of another.
 fn code(line: &str, processor: (&str, &str, u32)) -> String {
@@ -36,7 +41,7 @@ fn code_and_steps(line: &str, (cpu, features, width): (&str, &str, u32)) -> (Str
     );
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], width).expect("gangs")).expect("a kernel");
-    let compiled = codegen::compile(&info, cpu, features).expect("covered");
+    let compiled = by_gangs(&info, cpu, features).expect("covered");
     (assembly(&compiled.text).expect("LLVM takes it"), compiled.steps.len())
 }
 
@@ -262,7 +267,7 @@ fn sums_to(to: &str, (cpu, features, _): (&str, &str, u32), width: u32) -> Strin
     );
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], width).expect("gangs")).expect("a kernel");
-    assembly(&codegen::compile(&info, cpu, features).expect("covered").text).expect("LLVM takes it")
+    assembly(&by_gangs(&info, cpu, features).expect("covered").text).expect("LLVM takes it")
 }
 
 #[test]
@@ -422,7 +427,7 @@ fn calls_of_functions_leave_nothing_behind() {
         let alone = standalone(&module, FunctionId(1), [64, 1, 1]).expect("no recursion");
         let gangs = Gangs::new([64, 1, 1], width).expect("gangs");
         let info = analyze(&alone, FunctionId(1), gangs).expect("a kernel");
-        let text = assembly(&codegen::compile(&info, cpu, features).expect("covered").text).expect("LLVM takes it");
+        let text = assembly(&by_gangs(&info, cpu, features).expect("covered").text).expect("LLVM takes it");
         assert_eq!(calls(&text), [""; 0], "{text}");
         assert!(count(&text, "vpaddd") + count(&text, "vpslld") >= 1, "{text}");
     }

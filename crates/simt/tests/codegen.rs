@@ -2,12 +2,18 @@
 
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
+use warploom_simt::codegen::{Processor, Style};
 use warploom_simt::{AccessKind, Gangs, analyze, codegen};
 
 fn compile(text: &str, cta: [u32; 3]) -> Result<String, String> {
+    compile_as(Style::Chosen, text, cta)
+}
+
+fn compile_as(style: Style, text: &str, cta: [u32; 3]) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new(cta, 16).expect("gangs")).expect("a kernel");
-    codegen::compile(&info, "x86-64-v4", "+avx512f")
+    let processor = Processor { name: "x86-64-v4", features: "+avx512f", fetches_rows: false };
+    codegen::compile_as(style, &info, &processor)
         .map(|compiled| compiled.text + &compiled.apart.unwrap_or_default())
         .map_err(|declined| declined.0)
 }
@@ -29,7 +35,7 @@ fn kernel(line: &str) -> String {
 
 #[test]
 fn rows_are_vectors() {
-    let text = compile(&file("saxpy"), [256, 1, 1]).expect("covered");
+    let text = compile_as(Style::Gangs, &file("saxpy"), [256, 1, 1]).expect("covered");
     let count = |part: &str| text.matches(part).count();
     // For gangs all of whose lanes run, and for the others.
     assert_eq!(count("call <16 x float> @llvm.fma.v16f32("), 2);
@@ -58,8 +64,10 @@ fn kernels_with_barriers_are_functions_between_them() {
     assert_eq!(functions("saxpy", [250, 1, 1]), [1, 0, 0]);
     // All gangs of a CTA run what is before, between and behind barriers, and one function what follows where they have come apart.
     assert_eq!(functions("tile", [16, 16, 1]), [0, 1, 1]);
-    // Nothing is gained where there are no loops.
-    assert_eq!(functions("saxpy", [256, 1, 1]), [1, 0, 0]);
+    // Of what only goes through memory, beginning a gang is a good part.
+    assert_eq!(functions("saxpy", [256, 1, 1]), [0, 1, 1]);
+    // Else nothing is gained where there are no loops.
+    assert_eq!(functions("sides", [256, 1, 1]), [1, 0, 0]);
 }
 
 #[test]
@@ -223,7 +231,7 @@ fn what_has_no_code_is_run_by_the_executor() {
 #[test]
 fn accesses_with_one_base_are_looked_at_together() {
     let line = "ld.global.u32 %r3, [%rd3+4]; ld.global.u32 %r4, [%rd3+8]; ld.global.u32 %r5, [%rd3+12];";
-    let text = compile(&kernel(line), [64, 1, 1]).expect("covered");
+    let text = compile_as(Style::Gangs, &kernel(line), [64, 1, 1]).expect("covered");
     // One place tells of all four loads.
     assert_eq!(text.matches(" = alloca i1\n").count(), 1 + usize::from(text.contains("%w")), "{text}");
     assert!(text.contains("%h5 = alloca i1"), "{text}");
