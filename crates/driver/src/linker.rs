@@ -226,18 +226,20 @@ impl Driver {
         Ok(image)
     }
 
-    /// What an image holds that a link has made which is still there, for a program that loads it at once: the same for the same device.
-    pub(crate) fn linked(&self, image: &[u8], options: &JitOptions) -> Option<Arc<VerifiedModule>> {
+    /// What an image holds that a link has made which is still there, for a program that loads it at once, the same for the same device, and how many registers its kernels
+    /// are to have at most.
+    pub(crate) fn linked(&self, image: &[u8], options: &JitOptions) -> Option<(Arc<VerifiedModule>, Option<u32>)> {
         let wanted = self.ptx_options(options);
-        let module = |linker: &Linker| {
-            // A link that is at work has no image yet.
-            let state = linker.state.try_lock()?;
-            let linked = state.image.as_ref()?;
-            let same = *linked.image == *image && self.ptx_options(&linker.options) == wanted;
-            same.then(|| Arc::clone(&linked.module))
+        // A link that is at work has no image yet.
+        let same = |linker: &Linker| {
+            linker.state.try_lock().is_some_and(|state| {
+                let same = |linked: &Linked| *linked.image == *image && self.ptx_options(&linker.options) == wanted;
+                state.image.as_ref().is_some_and(same)
+            })
         };
-        let linker = self.linkers.find(|linker| module(linker).is_some())?;
-        module(&linker)
+        let linker = self.linkers.find(same)?;
+        let module = linker.state.lock().image.as_ref().map(|linked| Arc::clone(&linked.module))?;
+        Some((module, linker.options.most_registers))
     }
 
     /// What a link has to say so far.

@@ -203,11 +203,11 @@ impl Driver {
     ) -> DriverResult<Arc<VerifiedModule>> {
         match ElfKind::of_file(bytes) {
             ElfKind::Container(_) => {
-                let container = read_container(bytes).map_err(|error| damaged(&error))?;
-                if let Some(module) = self.linked(bytes, options) {
-                    *most_registers = most_registers.or(container.most_registers);
+                if let Some((module, most)) = self.linked(bytes, options) {
+                    *most_registers = most_registers.or(most);
                     return Ok(module);
                 }
+                let container = read_container(bytes).map_err(|error| damaged(&error))?;
                 self.translate_container(&container, options, most_registers, logs)
             }
             // A file for GPUs without any content is not understood by the real driver either, as recorded.
