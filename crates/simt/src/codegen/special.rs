@@ -71,17 +71,62 @@ impl Writer<'_> {
         })
     }
 
-    /// `%tid` along an axis: from a table, as no shape of CTA is then special.
+    /// `%tid` along an axis.
     fn tid(&mut self, axis: usize) -> Val {
-        self.plan.needs_tid(axis);
         let written = self.plan.info.values.written(self.plan.body, self.inst);
         let lanes = match written {
             Some(value) if !self.first_lane && !self.is_scalar(value) => self.lanes(),
             _ => 0,
         };
         let ty = Ty::int(32, lanes);
-        let thread = self.thread();
-        let at = self.set(Ty::int(64, 0), format!("getelementptr i32, ptr @tid{axis}, i32 {thread}"));
-        self.set(ty, format!("load {}, ptr {}, align 4", ty.text(), at.text))
+        let thread = Val { ty: Ty::int(32, 0), text: self.thread() };
+        match Digits::of(self.plan.info.gangs.cta, axis) {
+            Some(digits) => self.digits(&thread, ty, digits),
+            None => {
+                self.plan.needs_tid(axis);
+                let at = format!("getelementptr i32, ptr @tid{axis}, i32 {}", thread.text);
+                let at = self.set(Ty::int(64, 0), at);
+                self.set(ty, format!("load {}, ptr {}, align 4", ty.text(), at.text))
+            }
+        }
+    }
+
+    /// Some binary digits of the numbers of threads.
+    fn digits(&mut self, first: &Val, ty: Ty, Digits { from, count }: Digits) -> Val {
+        let mut number = first.clone();
+        if ty.lanes != 0 {
+            let lane = Val { ty, text: ty.lanes(0..i64::from(ty.lanes)) };
+            let first = self.splat(first);
+            number = self.binary("add", &first, &lane);
+        }
+        for (op, by) in
+            [("lshr", Some(i64::from(from)).filter(|by| *by > 0)), ("and", count.map(|count| (1 << count) - 1))]
+        {
+            if let Some(by) = by {
+                let by = self.constant(ty, by);
+                number = self.binary(op, &number, &by);
+            }
+        }
+        number
+    }
+}
+
+/// Which binary digits of a thread's number in its CTA are its place along an axis.
+#[derive(Clone, Copy)]
+struct Digits {
+    from: u32,
+    /// All that are left if there is none.
+    count: Option<u32>,
+}
+
+impl Digits {
+    /// None where extents that count are no powers of two: then there is a table, as no shape of CTA is special. LLVM sees through digits, though: that a row begins
+    /// with each gang, for example, and which lanes are at its ends.
+    fn of(cta: [u32; 3], axis: usize) -> Option<Digits> {
+        let power = |extent: u32| extent.is_power_of_two().then(|| extent.trailing_zeros());
+        let from = cta[..axis].iter().map(|extent| power(*extent)).sum::<Option<u32>>()?;
+        let last = cta[axis + 1..].iter().all(|extent| *extent == 1);
+        let count = if last && cta[axis] > 1 { None } else { Some(power(cta[axis])?) };
+        Some(Digits { from, count })
     }
 }
