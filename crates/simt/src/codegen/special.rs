@@ -99,13 +99,13 @@ impl Writer<'_> {
             let first = self.splat(first);
             number = self.binary("add", &first, &lane);
         }
-        for (op, by) in
-            [("lshr", Some(i64::from(from)).filter(|by| *by > 0)), ("and", count.map(|count| (1 << count) - 1))]
-        {
-            if let Some(by) = by {
-                let by = self.constant(ty, by);
-                number = self.binary(op, &number, &by);
-            }
+        if from > 0 {
+            let by = self.constant(ty, i64::from(from));
+            number = self.binary("lshr", &number, &by);
+        }
+        if let Some(count) = count {
+            let ones = self.constant(ty, (1 << count) - 1);
+            number = self.binary("and", &number, &ones);
         }
         number
     }
