@@ -80,6 +80,18 @@ impl Element {
         bytes.chunks(4).map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte))).collect()
     }
 
+    /// Three trips over elements that are as many bytes apart as a parameter says, in 32 bits, as CuPy writes what works on each element.
+    fn strided(&self) -> String {
+        format!(
+            "{HEAD}cvt.s64.s32 %d4, %r1; cvt.u64.u32 %d5, %r2; mul.lo.s64 %d6, %d4, %d5; shl.b64 %d7, %d6, 32;\n\
+             mul.lo.s64 %d8, %d4, 96; shl.b64 %d9, %d8, 32; mov.u32 %r5, 0;\n\
+             L: shr.s64 %d10, %d7, 32; add.s64 %d11, %d2, %d10; add.s64 %d12, %d3, %d10;\n{}\
+             add.s64 %d7, %d7, %d9; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3; @%p1 bra L;\n\
+             ret;\n}}\n",
+            self.step("[%d11]", "[%d12]"),
+        )
+    }
+
     /// A loop over all elements, a CTA apart, unrolled as compilers do it: one to three trips that are left over, and then four at a time.
     fn unrolled(&self, carried: bool) -> String {
         let (bytes, apart) = (self.bytes, |times: u32| times * self.bytes * 96);
@@ -117,6 +129,30 @@ fn loops_unrolled_by_compilers_are_done_to_their_end() {
                 let got = device.words(o, expected.len());
                 assert_eq!(got, expected, "{count} of {} bytes, {carried}, {target:?}", element.bytes);
             }
+        }
+    }
+}
+
+#[test]
+fn elements_are_as_far_apart_as_a_parameter_says() {
+    const MIDDLE: i64 = 1024;
+    for (element, target) in ELEMENTS.iter().flat_map(|element| [(element, Target::Host), (element, Target::V3)]) {
+        let kernel = Kernel::new(target, &element.strided(), 96);
+        for stride in [1, 2, 3, 0, -1, -2] {
+            let device = Device::new();
+            let before: Vec<u64> = (0..2 * MIDDLE as u64).map(|at| at * 5 % 127).collect();
+            let (i, o) = (device.buffer(&element.words(&before)), device.buffer(&vec![0; before.len() * 2]));
+            let bytes = i64::from(element.bytes);
+            let [from, to] = [i, o].map(|buffer| buffer + (MIDDLE * bytes) as u64);
+            let apart = (stride * bytes) as i32;
+            kernel.run(&device, &[&i.to_le_bytes(), &from.to_le_bytes(), &to.to_le_bytes(), &apart.to_le_bytes()]);
+            assert!(device.engine.fault().is_none());
+            let mut expected = vec![0; before.len()];
+            for at in (0..3 * 96).map(|number| (MIDDLE + stride * number) as usize) {
+                expected[at] = 2 * before[at] + 1;
+            }
+            let expected = element.words(&expected);
+            assert_eq!(device.words(o, expected.len()), expected, "{stride} of {bytes} bytes, {target:?}");
         }
     }
 }

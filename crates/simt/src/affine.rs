@@ -67,10 +67,10 @@ impl Affine {
         (self.lanes.is_zero() || out.add_direction(&self.lanes.direction())).then_some(out)
     }
 
-    /// What it is if its only direction is added once.
-    pub(crate) fn with_ones(&self) -> Option<Affine> {
+    /// What it is if its only direction is added so many times.
+    pub(crate) fn with_direction(&self, times: i64) -> Option<Affine> {
         let [direction] = self.directions.as_slice() else { return None };
-        let lanes = self.lanes.zip(direction, 64, i64::wrapping_add);
+        let lanes = self.lanes.zip(direction, 64, |lane, direction| lane.wrapping_add(direction.wrapping_mul(times)));
         Some(Affine { lanes, directions: SmallVec::new(), ..self.clone() })
     }
 

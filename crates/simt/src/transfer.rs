@@ -89,6 +89,13 @@ impl Transfer<'_> {
             }
             Op::Shift { direction: ShiftDirection::Right, a, amount, .. } => {
                 let by = self.constant(at, *amount, ScalarType::U32).filter(|by| (0..62).contains(by))?;
+                // Multiples of a number that nobody knows, shifted to the left to lose their high bits, and back.
+                if let Shape::Affine(pattern) = self.shape(at, *a)
+                    && !pattern.is_constant()
+                    && pattern.lanes.is_zero()
+                {
+                    return Some(Shape::of(Affine { alignment: 0, ..pattern }));
+                }
                 within(&pattern(*a)?, 1 << by).then_some(Shape::Uniform(Extent::Gang))
             }
             Op::Logic { op: LogicOp::And, ty, a, b, .. } if is_integer(*ty) => {

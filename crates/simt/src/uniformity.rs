@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use warploom_ptx::ir::{Base, BlockId, Body, LogicOp, Op, ScalarType, TerminatorKind};
+use warploom_ptx::ir::{Base, BlockId, Body, IntBinaryOp, LogicOp, Op, Operand, ScalarType, TerminatorKind};
 
 use crate::affine::Affine;
 use crate::alignment::Alignments;
@@ -70,13 +70,19 @@ impl Uniformity {
         let (mut edges, mut steady) = (false, BTreeSet::new());
         if !apart && (found.forced.iter().any(Option::is_some) || found.edges().next().is_some()) {
             let together = fixpoint(Parting::Never, Vec::new());
-            for inst in found.edges().filter(|inst| !matches!(together.results[*inst as usize], Shape::Varying(_))) {
-                edges = true;
+            for inst in found.edges() {
+                match &together.results[inst as usize] {
+                    Shape::Varying(_) => continue,
+                    // As often as a launch asks for, which nothing ends.
+                    Shape::Affine(affine) if !affine.is_constant() => {}
+                    _ => edges = true,
+                }
                 if matches!(body.insts[inst as usize].op, Op::Logic { op: LogicOp::Xor, .. }) {
                     steady.extend(values.written(body, inst));
                 }
             }
-            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize, &mut steady);
+            let steps = steps(body, values);
+            let guesses = guesses(together.shapes, &found.shapes, gangs.width as usize, &steps, &mut steady);
             if guesses.iter().any(Option::is_some) {
                 follow(body, values, &guesses, &mut steady);
                 found = fixpoint(parting, guesses);
@@ -103,12 +109,31 @@ enum Parting {
     Always,
 }
 
+/// By value that is a part of addresses: how many bytes are accessed there.
+fn steps(body: &Body, values: &Values) -> BTreeMap<ValueId, i64> {
+    let mut out = BTreeMap::new();
+    for (number, inst) in (0..).zip(&body.insts) {
+        let (Op::Ld { addr, ty, .. } | Op::St { addr, ty, .. }) = &inst.op else { continue };
+        let Base::Reg(reg) = addr.base else { continue };
+        let Some(address) = values.read(body, number, Operand::Reg(reg)) else { continue };
+        let parts = values.get(address).defs.iter().flat_map(|def| match body.insts[*def as usize].op {
+            Op::IntBinary { op: IntBinaryOp::Add, a, b, .. } => [a, b].map(|part| values.read(body, *def, part)),
+            _ => [None; 2],
+        });
+        for part in parts.flatten().chain([address]) {
+            out.insert(part, i64::from(ty.bytes()));
+        }
+    }
+    out
+}
+
 /// What is guessed of values that differ and would have these shapes if lanes never parted: constants of lanes, which one look can find out. A number that lanes are
-/// multiplied by and that nobody knows (the stride of a convolution) is mostly 1: those are `steady`.
+/// multiplied by and that nobody knows (the stride of a convolution) is mostly 1, or as many bytes as are accessed there: those are `steady`.
 fn guesses(
     together: Vec<Shape>,
     shapes: &[Shape],
     width: usize,
+    steps: &BTreeMap<ValueId, i64>,
     steady: &mut BTreeSet<ValueId>,
 ) -> Vec<Option<Affine>> {
     let guess = |(value, (together, shape)): (u32, (Shape, &Shape))| match shape {
@@ -117,7 +142,7 @@ fn guesses(
             if affine.is_constant() {
                 return Some(affine);
             }
-            let guess = affine.with_ones()?;
+            let guess = affine.with_direction(steps.get(&ValueId(value)).copied().unwrap_or(1))?;
             steady.insert(ValueId(value));
             Some(guess)
         }
