@@ -92,6 +92,16 @@ impl Element {
         )
     }
 
+    /// The element of each thread's number and one that all have, which counts from the end if it is negative, as numba writes `array[i]`.
+    fn counted_from_either_end(&self) -> String {
+        format!(
+            "{HEAD}cvt.s64.s32 %d4, %r1; cvt.u64.u32 %d5, %r2; add.s64 %d6, %d4, %d5; shr.s64 %d7, %d6, 63; and.b64 %d8, %d7, %d1;\n\
+             add.s64 %d9, %d8, %d6; shl.b64 %d10, %d9, {}; add.s64 %d11, %d2, %d10; add.s64 %d12, %d3, %d10;\n{}ret;\n}}\n",
+            self.bytes.trailing_zeros(),
+            self.step("[%d11]", "[%d12]"),
+        )
+    }
+
     /// A loop over all elements, a CTA apart, unrolled as compilers do it: one to three trips that are left over, and then four at a time.
     fn unrolled(&self, carried: bool) -> String {
         let (bytes, apart) = (self.bytes, |times: u32| times * self.bytes * 96);
@@ -153,6 +163,29 @@ fn elements_are_as_far_apart_as_a_parameter_says() {
             }
             let expected = element.words(&expected);
             assert_eq!(device.words(o, expected.len()), expected, "{stride} of {bytes} bytes, {target:?}");
+        }
+    }
+}
+
+#[test]
+fn indices_count_from_either_end() {
+    const COUNT: i64 = 300;
+    for (element, target) in ELEMENTS.iter().flat_map(|element| [(element, Target::Host), (element, Target::V3)]) {
+        let kernel = Kernel::new(target, &element.counted_from_either_end(), 96);
+        // In the last ones some lanes of a gang are on either side.
+        for first in [0i64, 7, -96, -200, -32, -5, -17, -49] {
+            let device = Device::new();
+            let before: Vec<u64> = (0..COUNT as u64).map(|at| at * 5 % 127).collect();
+            let (i, o) = (device.buffer(&element.words(&before)), device.buffer(&vec![0; before.len() * 2]));
+            let first_index = (first as i32).to_le_bytes();
+            kernel.run(&device, &[&COUNT.to_le_bytes(), &i.to_le_bytes(), &o.to_le_bytes(), &first_index]);
+            assert!(device.engine.fault().is_none());
+            let mut expected = vec![0; before.len()];
+            for at in (first..first + 96).map(|index| index.rem_euclid(COUNT) as usize) {
+                expected[at] = 2 * before[at] + 1;
+            }
+            let expected = element.words(&expected);
+            assert_eq!(device.words(o, expected.len()), expected, "from {first}, {} bytes, {target:?}", element.bytes);
         }
     }
 }

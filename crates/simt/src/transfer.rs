@@ -88,7 +88,7 @@ impl Transfer<'_> {
                 Some(Shape::of(Affine { alignment: 0, ..pattern(*a)? }))
             }
             Op::Shift { direction: ShiftDirection::Right, a, amount, .. } => {
-                let by = self.constant(at, *amount, ScalarType::U32).filter(|by| (0..62).contains(by))?;
+                let by = self.constant(at, *amount, ScalarType::U32).filter(|by| (0..64).contains(by))?;
                 // Multiples of a number that nobody knows, shifted to the left to lose their high bits, and back.
                 if let Shape::Affine(pattern) = self.shape(at, *a)
                     && !pattern.is_constant()
@@ -96,7 +96,9 @@ impl Transfer<'_> {
                 {
                     return Some(Shape::of(Affine { alignment: 0, ..pattern }));
                 }
-                within(&pattern(*a)?, 1 << by).then_some(Shape::Uniform(Extent::Gang))
+                // Of the sign alone no lanes are too many.
+                let row = 1i64.checked_shl(by as u32).filter(|row| *row > 0).unwrap_or(i64::MAX);
+                within(&pattern(*a)?, row).then_some(Shape::Uniform(Extent::Gang))
             }
             Op::Logic { op: LogicOp::And, ty, a, b, .. } if is_integer(*ty) => {
                 let (pattern, mask) = match pattern(*a) {
