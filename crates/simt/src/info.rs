@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{Base, Body, FunctionId, FunctionKind, Module, Op, Operand, Semantics, Space};
+use warploom_ptx::ir::{Body, FunctionId, FunctionKind, Module, Op, Semantics, Space};
 
 use crate::access::{Access, AccessKind, Known, Pattern, accesses};
 use crate::affine::Affine;
@@ -33,8 +33,8 @@ pub struct KernelInfo<'m> {
     /// By value that differs in no known way: the pattern that lanes would have if they never parted, as they mostly do not where compilers unroll loops (the trips that are left
     /// over come first, and not all lanes need have as many). An instruction that makes an address of such a value finds out whether it holds.
     pub guesses: Vec<Option<Affine>>,
-    /// The values whose guesses hold in all of a launch, or nowhere in it, as they are of its parameters: that a number which lanes are multiplied by is 1, or that a bit is
-    /// turned that they have in common.
+    /// The values whose guesses hold in all of a launch, or nowhere in it, as they are of its parameters: that a number which lanes are multiplied by is 1, or
+    /// as many bytes as are accessed, or that a bit is turned that they have in common.
     pub steady: BTreeSet<ValueId>,
     /// The instructions that find that out, with the value that each does of.
     pub guessed: BTreeMap<u32, ValueId>,
@@ -71,11 +71,7 @@ impl KernelInfo<'_> {
 
     /// The address that an instruction accesses memory at, if a register has it.
     pub fn address_of(&self, body: &Body, inst: u32) -> Option<ValueId> {
-        let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &body.insts[inst as usize].op else {
-            return None;
-        };
-        let Base::Reg(reg) = addr.base else { return None };
-        self.values.read(body, inst, Operand::Reg(reg))
+        self.values.address(body, inst)
     }
 
     /// Whether some access goes to a row that is a guess, and that may end within a gang.

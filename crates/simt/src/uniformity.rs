@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use warploom_ptx::ir::{Base, BlockId, Body, IntBinaryOp, LogicOp, Op, Operand, ScalarType, TerminatorKind};
+use warploom_ptx::ir::{Base, BlockId, Body, IntBinaryOp, LogicOp, Op, ScalarType, TerminatorKind};
 
 use crate::affine::Affine;
 use crate::alignment::Alignments;
@@ -113,9 +113,8 @@ enum Parting {
 fn steps(body: &Body, values: &Values) -> BTreeMap<ValueId, i64> {
     let mut out = BTreeMap::new();
     for (number, inst) in (0..).zip(&body.insts) {
-        let (Op::Ld { addr, ty, .. } | Op::St { addr, ty, .. }) = &inst.op else { continue };
-        let Base::Reg(reg) = addr.base else { continue };
-        let Some(address) = values.read(body, number, Operand::Reg(reg)) else { continue };
+        let (Op::Ld { ty, .. } | Op::St { ty, .. }) = &inst.op else { continue };
+        let Some(address) = values.address(body, number) else { continue };
         let parts = values.get(address).defs.iter().flat_map(|def| match body.insts[*def as usize].op {
             Op::IntBinary { op: IntBinaryOp::Add, a, b, .. } => [a, b].map(|part| values.read(body, *def, part)),
             _ => [None; 2],

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use warploom_ptx::ir::{Body, Cfg, Operand, OperandRef, Reg, ScalarType};
+use warploom_ptx::ir::{Base, Body, Cfg, Op, Operand, OperandRef, Reg, ScalarType};
 
 /// A value, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -89,6 +89,15 @@ impl Values {
         let reg = operand.reg()?;
         let operands = body.insts[inst as usize].operands();
         paired(&operands, self.of_inst(inst)).find(|(operand, _)| operand.read() == Some(reg))?.1
+    }
+
+    /// The value that is the address of an access, of one whose address is in a register.
+    pub fn address(&self, body: &Body, inst: u32) -> Option<ValueId> {
+        let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &body.insts[inst as usize].op else {
+            return None;
+        };
+        let Base::Reg(reg) = addr.base else { return None };
+        self.read(body, inst, Operand::Reg(reg))
     }
 
     /// The first value that an instruction writes.
