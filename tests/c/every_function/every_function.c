@@ -9,10 +9,13 @@
 //   in_callback      plausible arguments, in a callback of cuStreamAddCallback
 //   in_host_function plausible arguments, in a function of cuLaunchHostFunc
 //
-// A call that crashes or hangs takes its process along, and one that succeeds ends it, so that each is made in an untouched process;
-// a call that merely fails changes nothing, and the next one is made in the same process. One line a function: its name, and an answer for each situation asked for: the result
-// code without CUDA_ERROR_; "crash", "exit" or "hang" for what the call did to its process; "absent" for a function that the driver
-// lacks; "-" for one that is not asked. Behind the answer in a capture: "/invalidated", "/ended" or "/gone" if that became of it.
+// A call that crashes or hangs takes its process along, and one that succeeds ends it, so that each is made in an untouched process
+// and in an empty folder of its own; a call that merely fails changes nothing, and the next one is made in the same process. Only a
+// linker's state is no longer untouched after an input that it refused.
+//
+// One line a function: its name, and an answer for each situation asked for: the result code without CUDA_ERROR_; "crash", "exit" or
+// "hang" for what the call did to its process; "absent" for a function that the driver lacks; "-" for one that is not asked. Behind
+// the answer in a capture: "/invalidated", "/ended" or "/gone" if that became of it.
 //
 //   cc -w -I<our include> every_function.c -o every_function -lcuda -ldl -lpthread; ./every_function [-j JOBS] [-t SECONDS] SITUATION...
 #define _GNU_SOURCE
@@ -227,6 +230,7 @@ static void calls(Slot *slot) {
     __atomic_store_n(&answer->answered, 1, __ATOMIC_SEQ_CST);
     // A fault of the device stays.
     if (answer->result == CUDA_SUCCESS || answer->result >= 700 && answer->result < 720) return;
+    if (is(CALLS[slot->index].symbol, "cuLinkAdd")) return;
     if (slot->situation == CAPTURE) {
       CUstreamCaptureStatus status;
       answer->capture = cuStreamIsCapturing(made.stream, &status) == CUDA_SUCCESS ? status : -1;
@@ -242,7 +246,10 @@ static void in_host_function(void *slot) { calls(slot); }
 /// A process: brings about the situation, and calls.
 static void process(Slot *slot) {
   int silence = open("/dev/null", O_WRONLY), situation = slot->situation;
+  // Some functions write files, which others read.
+  char folder[] = "XXXXXX";
   complaints = dup(2);
+  if (!mkdtemp(folder) || chdir(folder)) perror(folder), _exit(3);
   dup2(silence, 1);
   dup2(silence, 2);
   if (situation > BEFORE_INIT) must(cuInit(0));
@@ -351,7 +358,7 @@ static void call_with_nulls(void) {
 }
 
 /// Prints for each function what it answers with all arguments non-zero, and with one that is zero, in their order.
-static int print_nulls(void) {
+static void print_nulls(void) {
   of_nulls = mmap(0, sizeof *of_nulls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   for (int i = 0; i < COUNT; i++)
     for (int k = 0; k <= MOST_ARGUMENTS; k++) of_nulls->answers[i][k] = UNASKED;
@@ -372,7 +379,20 @@ static int print_nulls(void) {
     }
     printf("\n");
   }
-  return 0;
+}
+
+/// Calls every function in each situation asked for, and prints the answers.
+static void print_situations(int jobs, const int *asked, int situations, double limit) {
+  shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  signal(SIGTERM, end);
+  while (turn(jobs, asked, over ? 0 : situations, limit)) usleep(500);
+  printf("function");
+  for (int s = 0; s < situations; s++) printf(" %s", NAMES[asked[s]]);
+  for (int i = 0; i < COUNT; i++) {
+    printf("\n%s", CALLS[i].symbol);
+    for (int s = 0; s < situations; s++) describe(asked[s], i);
+  }
+  printf("\n");
 }
 
 int main(int argc, char **argv) {
@@ -389,21 +409,11 @@ int main(int argc, char **argv) {
     }
   }
   if (jobs < 1 || jobs > MOST_JOBS) return fprintf(stderr, "from 1 to %d jobs\n", MOST_JOBS), 2;
-  // Some functions write files.
   char scratch[] = "/tmp/every_function.XXXXXX", remove[64];
   if (!mkdtemp(scratch) || chdir(scratch)) return perror(scratch), 2;
   library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (argc == 2 && strcmp(argv[1], "nulls") == 0) return print_nulls();
-  shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  signal(SIGTERM, end);
-  while (turn(jobs, asked, over ? 0 : situations, limit)) usleep(500);
-  printf("function");
-  for (int s = 0; s < situations; s++) printf(" %s", NAMES[asked[s]]);
-  for (int i = 0; i < COUNT; i++) {
-    printf("\n%s", CALLS[i].symbol);
-    for (int s = 0; s < situations; s++) describe(asked[s], i);
-  }
-  printf("\n");
+  if (argc == 2 && strcmp(argv[1], "nulls") == 0) print_nulls();
+  else print_situations(jobs, asked, situations, limit);
   snprintf(remove, sizeof remove, "rm -rf %s", scratch);
   return system(remove) != 0;
 }

@@ -45,12 +45,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "a size of 0 is refused, as the manual has it",
     },
     Difference {
-        functions: "cuLinkAddFile cuLinkAddFile_v2",
-        situations: &["in_callback"],
-        ours: "INVALID_IMAGE",
-        reason: "the recording found the file missing that another call had not yet written; host functions found it",
-    },
-    Difference {
         functions: "cuArrayGetDescriptor cuArray3DGetDescriptor",
         situations: PLAUSIBLE,
         ours: "INVALID_HANDLE",
