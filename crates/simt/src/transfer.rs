@@ -48,8 +48,11 @@ impl Transfer<'_> {
             return Shape::Varying(Reason::Apart { inst: number });
         }
         let shape = self.special_forms(&at).unwrap_or_else(|| self.alike(&at));
+        // Of two that all lanes choose alike, the one that has a pattern is likelier than either.
+        let chosen = matches!(inst.op, Op::Selp { .. }) && !matches!(shape, Shape::Uniform(_));
         match shape {
             Shape::Varying(_) if self.guessing => self.on_one_side(&at).unwrap_or(shape),
+            Shape::Affine(_) if self.guessing && chosen => self.on_one_side(&at).unwrap_or(shape),
             shape => shape,
         }
     }
@@ -79,6 +82,10 @@ impl Transfer<'_> {
         };
         match &at.inst.op {
             Op::IntBinary { op: IntBinaryOp::Min | IntBinaryOp::Max, a, b, .. } => either(*a, *b).map(Shape::of),
+            // Of two numbers that all have, as many take the same as are on one side of what is compared.
+            Op::Selp { ty, a, b, c, .. } if is_integer(*ty) && in_common(*a) && in_common(*b) => {
+                self.is_told_by_patterns(at, *c).then_some(Shape::Uniform(Extent::Gang))
+            }
             Op::Selp { ty, a, b, .. } if is_integer(*ty) => either(*a, *b).map(Shape::of),
             Op::IntBinary { op: IntBinaryOp::Div, a, b, .. } | Op::Mul { mode: MulMode::Hi, a, b, .. } => {
                 let fits = (pattern(*a).is_some() && in_common(*b)) || (pattern(*b).is_some() && in_common(*a));
@@ -144,6 +151,25 @@ impl Transfer<'_> {
             }
             _ => shape,
         }
+    }
+
+    /// Whether a predicate is a comparison of numbers in which lanes differ by patterns only, or by which of two patterns such a predicate chooses.
+    fn is_told_by_patterns(&self, at: &At<'_>, predicate: Predicate) -> bool {
+        let by_pattern = |at: &At<'_>, operand: Operand| !matches!(self.shape(at, operand), Shape::Varying(_));
+        let compared = |at: &At<'_>, predicate: Predicate, told: &dyn Fn(&At<'_>, Operand) -> bool| {
+            let Some(at) = self.written(at, Operand::Reg(predicate.reg)) else { return false };
+            matches!(at.inst.op, Op::Setp { ty, a, b, combine: None, .. } if is_integer(ty) && told(&at, a) && told(&at, b))
+        };
+        compared(at, predicate, &|at, operand| {
+            let chosen = |at: At<'_>| matches!(at.inst.op, Op::Selp { a, b, c, .. } if by_pattern(&at, a) && by_pattern(&at, b) && compared(&at, c, &by_pattern));
+            by_pattern(at, operand) || self.written(at, operand).is_some_and(chosen)
+        })
+    }
+
+    /// The instruction that writes an operand, if there is one only.
+    fn written(&self, at: &At<'_>, operand: Operand) -> Option<At<'_>> {
+        let &[number] = &self.values.get(self.value(at, operand)?).defs[..] else { return None };
+        Some(At { number, inst: &self.body.insts[number as usize], values: self.values.of_inst(number) })
     }
 
     fn predicate(&self, at: &At<'_>, predicate: Predicate) -> Shape {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use warploom_ptx::ir::{Base, BlockId, Body, IntBinaryOp, LogicOp, Op, ScalarType, TerminatorKind};
+use warploom_ptx::ir::{Base, BlockId, Body, IntBinaryOp, LogicOp, Op, Operand, ScalarType, TerminatorKind};
 
 use crate::affine::Affine;
 use crate::alignment::Alignments;
@@ -29,7 +29,7 @@ pub(crate) struct Uniformity {
     pub(crate) guesses: Vec<Option<Affine>>,
     /// Which of them hold in all of a launch, or nowhere in it.
     pub(crate) steady: BTreeSet<ValueId>,
-    /// Some of them are of lanes that are on one side of an edge.
+    /// Some addresses are guessed of lanes that are on one side of an edge, as of a row that ends.
     pub(crate) edges: bool,
 }
 
@@ -70,12 +70,14 @@ impl Uniformity {
         let (mut edges, mut steady) = (false, BTreeSet::new());
         if !apart && (found.forced.iter().any(Option::is_some) || found.edges().next().is_some()) {
             let together = fixpoint(Parting::Never, Vec::new());
+            let addressed = addressed(body, values);
             for inst in found.edges() {
                 match &together.results[inst as usize] {
                     Shape::Varying(_) => continue,
                     // As often as a launch asks for, which nothing ends.
                     Shape::Affine(affine) if !affine.is_constant() => {}
-                    _ => edges = true,
+                    _ if together.is_seldom_an_edge(inst) => {}
+                    _ => edges |= values.written(body, inst).is_some_and(|value| addressed.contains(&value)),
                 }
                 if matches!(body.insts[inst as usize].op, Op::Logic { op: LogicOp::Xor, .. }) {
                     steady.extend(values.written(body, inst));
@@ -107,6 +109,25 @@ enum Parting {
     AtBranches,
     /// None is known to be where another one is: only what is the same at any time is the same for all.
     Always,
+}
+
+/// The values that addresses are computed of.
+fn addressed(body: &Body, values: &Values) -> BTreeSet<ValueId> {
+    let mut pending: Vec<ValueId> =
+        (0..body.insts.len() as u32).filter_map(|inst| values.address(body, inst)).collect();
+    let mut addressed = BTreeSet::new();
+    while let Some(value) = pending.pop() {
+        if !addressed.insert(value) {
+            continue;
+        }
+        for def in &values.get(value).defs {
+            let operands = body.insts[*def as usize].operands();
+            let numbers = paired(&operands, values.of_inst(*def))
+                .filter(|(operand, _)| operand.read().is_some() && operand.ty != ScalarType::Pred);
+            pending.extend(numbers.filter_map(|(_, value)| value));
+        }
+    }
+    addressed
 }
 
 /// By value that is a part of addresses: how many bytes are accessed there.
@@ -221,6 +242,19 @@ impl Fixpoint<'_> {
         let varies = |inst: &u32| matches!(self.results[*inst as usize], Shape::Varying(_));
         let all = 0..self.body.insts.len() as u32;
         all.filter(|inst| is_edge(&self.body.insts[*inst as usize].op)).filter(varies).filter(move |inst| known(*inst))
+    }
+
+    /// Whether lanes that never part seldom come to the edge that an instruction is: the sign of an index, or a choice that all of them make.
+    fn is_seldom_an_edge(&self, inst: u32) -> bool {
+        let operands = || self.body.insts[inst as usize].operands();
+        match self.body.insts[inst as usize].op {
+            Op::Shift { ty, amount: Operand::Imm(by), .. } => by + 1 >= u64::from(ty.bits()),
+            Op::Selp { c, .. } => paired(&operands(), self.values.of_inst(inst))
+                .find(|(operand, _)| operand.read() == Some(c.reg))
+                .and_then(|(_, value)| value)
+                .is_some_and(|value| self.shapes[value.0 as usize].is_uniform()),
+            _ => false,
+        }
     }
 
     /// Looks at everything once; whether anything was new.
