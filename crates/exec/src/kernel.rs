@@ -17,6 +17,10 @@ use crossbeam_utils::CachePadded;
 use crate::attention::{Attention, Watch};
 use crate::fault::{Site, SiteInfo, Trap};
 use crate::grid::{Grid, Launch, Poll, SLICE, Start};
+use crate::stack;
+
+/// Bytes of stack of a worker, as many as a program's first thread mostly has.
+pub const WORKER_STACK: usize = 8 << 20;
 
 /// A kernel that can run.
 pub trait LoadedKernel: Send + Sync {
@@ -275,6 +279,11 @@ impl Worker {
     pub fn note_start(&mut self, unit: u64) {
         self.unit = unit;
         self.turn.set(None);
+    }
+
+    /// Whether the thread has so many bytes of stack left.
+    pub fn has_stack(&self, bytes: usize) -> bool {
+        stack::room() >= bytes
     }
 
     /// Whether it is one of the pool's own, not a thread of the program that helps or stands in.

@@ -31,7 +31,7 @@ use crate::fault::Fault;
 use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::interprocess::activity::DeviceActivity;
-use crate::kernel::Worker;
+use crate::kernel::{WORKER_STACK, Worker};
 use crate::masks::Blocked;
 use crate::observe::{GridFacts, Observer, StreamPlace};
 use crate::overdue::Overdue;
@@ -325,7 +325,7 @@ impl Pool {
             let shared = self.shared.clone();
             let spawned = std::thread::Builder::new()
                 .name(format!("warploom-{index}"))
-                .stack_size(4 << 20)
+                .stack_size(WORKER_STACK)
                 .spawn(move || shared.worker(index));
             if let Err(error) = spawned {
                 // One is enough to go on; with none, threads that wait do the work.

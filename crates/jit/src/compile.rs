@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 use warploom_exec::fault::Place;
+use warploom_exec::kernel::WORKER_STACK;
 use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, LocId, Module};
 use warploom_simt::codegen::{self, Compiled, Style, compile_as, preferred_width};
@@ -117,8 +118,15 @@ impl Task<'_> {
         if let Some(folder) = self.dump {
             self.keep_text(folder, &written.text, "")?;
         }
-        let object = llvm.compile(&written.text).map_err(|error| Refusal::defect(format!("LLVM says: {error}")))?;
+        let made = llvm.compile(&written.text).map_err(|error| Refusal::defect(format!("LLVM says: {error}")))?;
+        let stack = u32::try_from(made.stack).ok().filter(|stack| stack_need(*stack, false) <= WORKER_STACK);
+        let Some(stack) = stack else {
+            let why = format!("its code needs {} bytes of stack", made.stack);
+            keep(&Entry::Declined(why.clone()));
+            return Err(why.into());
+        };
         let parts = Parts {
+            stack,
             sites: written.sites,
             frames: written.frames,
             local: written.local,
@@ -126,7 +134,7 @@ impl Task<'_> {
             stops: written.stops,
             turns: written.turns,
             apart: written.apart.is_some().then(|| digest(&written.text)),
-            object,
+            object: made.bytes,
         };
         let entry = Entry::Compiled(parts);
         keep(&entry);
@@ -153,7 +161,8 @@ impl Task<'_> {
         if let Some(folder) = self.dump {
             self.keep_text(folder, &text, "-apart")?;
         }
-        let entry = Entry::Apart(llvm.compile(&text).map_err(|error| format!("LLVM says: {error}"))?);
+        let made = llvm.compile(&text).map_err(|error| format!("LLVM says: {error}"))?;
+        let entry = Entry::Apart(made.bytes);
         if let Some((cache, key)) = &key {
             cache.store(key, &entry);
         }
@@ -252,6 +261,7 @@ impl Task<'_> {
             ways: parts.turns.as_ref().map(ways).transpose()?,
             code: object::load(&parts.object)?,
             apart: parts.apart.map(|of| Apart::new(make_apart(of))),
+            stack_need: stack_need(parts.stack, parts.apart.is_some()),
             keeps_back: parts.sites.iter().any(|site| site.kept_back),
             sites: parts.sites,
             stops: parts.stops,
@@ -265,6 +275,14 @@ impl Task<'_> {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
+}
+
+/// Bytes of stack that a thread must have left to run code whose functions with more than a little need so many. What follows where a team is left, and is made
+/// later, needs about as many.
+fn stack_need(functions: u32, apart: bool) -> usize {
+    /// For the other functions, and for what calls the code and is called by it.
+    const REST: usize = 256 << 10;
+    REST + (functions as usize) * if apart { 2 } else { 1 }
 }
 
 fn digest(text: &str) -> [u8; 32] {

@@ -3,8 +3,11 @@
 //! All figures are of one thread of a processor of 2020 and later. They need to be right to a factor of two: who pays as much for
 //! interpreting as for compiling, and then compiles, pays at most twice what would have been best. Times are in nanoseconds: small launches ask too.
 
+use std::collections::HashMap;
+
 use warploom_exec::grid::Grid;
-use warploom_ptx::ir::Body;
+use warploom_ptx::ir::{FunctionId, Module, Op};
+use warploom_simt::callees;
 
 /// So many threads' instructions take the interpreter a nanosecond: a warp's 32 threads share each.
 const INTERPRETED: u64 = 5;
@@ -19,8 +22,13 @@ const DEEPEST: u32 = 4;
 const START: u64 = 15_000_000;
 /// What it takes for each instruction: kernels with many accesses and branches twice that, straight arithmetic half of it.
 const EACH: u64 = 500_000;
-/// So many at most: for more than these LLVM makes less of an effort.
+/// Of more than so many LLVM makes less of an effort.
 const MOST: u64 = 4000;
+/// What it takes for each of those. Measured with what chooses among a hundred types: 400 us on a Xeon of the fifth generation.
+const EACH_OF_MANY: u64 = 400_000;
+
+/// For code that takes longer no grid waits at sight.
+const PATIENCE: u64 = 4_000_000_000;
 
 /// What it takes to look for code in the cache, and to load it.
 pub(crate) const LOADING: u64 = 1_000_000;
@@ -36,16 +44,58 @@ pub(crate) struct Weight {
     pub(crate) cost: u64,
 }
 
-impl Weight {
-    pub(crate) fn new(body: Option<&Body>) -> Weight {
-        let Some(body) = body else { return Weight { run: 0, has_loops: false, cost: u64::MAX } };
-        let innermost = body.innermost_loops();
-        let runs = body.blocks.iter().zip(innermost).map(|(block, innermost)| {
+/// Instructions of a function with all that it calls, which is written once more for each call.
+#[derive(Clone, Copy, Default)]
+struct Length {
+    /// In the text.
+    written: u64,
+    /// That a thread is thought to run.
+    run: u64,
+}
+
+impl Length {
+    fn of(
+        module: &Module,
+        kernel: FunctionId,
+        function: FunctionId,
+        known: &mut HashMap<FunctionId, Length>,
+    ) -> Length {
+        if let Some(length) = known.get(&function) {
+            return *length;
+        }
+        // What calls itself is not compiled.
+        known.insert(function, Length::default());
+        let Some(body) = &module.functions[function.0 as usize].body else { return Length::default() };
+        let mut all = Length::default();
+        for (block, innermost) in body.blocks.iter().zip(body.innermost_loops()) {
             let depth = innermost.map_or(0, |index| body.loops[index as usize].depth.min(DEEPEST));
-            (block.insts.len() as u64 + 1).saturating_mul(TRIPS.pow(depth))
-        });
-        let cost = START + EACH * MOST.min(body.insts.len() as u64);
-        Weight { run: runs.fold(0, u64::saturating_add), has_loops: !body.loops.is_empty(), cost }
+            let own = block.insts.len() as u64;
+            let mut length = Length { written: own, run: own + 1 };
+            for inst in &body.insts[block.insts.start as usize..block.insts.end as usize] {
+                let Op::Call { target, .. } = &inst.op else { continue };
+                for callee in callees(module, kernel, target) {
+                    let called = Length::of(module, kernel, callee, known);
+                    length.written = length.written.saturating_add(called.written);
+                    length.run = length.run.saturating_add(called.run);
+                }
+            }
+            all.written = all.written.saturating_add(length.written);
+            all.run = all.run.saturating_add(length.run.saturating_mul(TRIPS.pow(depth)));
+        }
+        known.insert(function, all);
+        all
+    }
+}
+
+impl Weight {
+    pub(crate) fn new(module: &Module, kernel: FunctionId) -> Weight {
+        let Some(body) = &module.functions[kernel.0 as usize].body else {
+            return Weight { run: 0, has_loops: false, cost: u64::MAX };
+        };
+        let Length { written, run } = Length::of(module, kernel, kernel, &mut HashMap::new());
+        let many = written.saturating_sub(MOST);
+        let cost = START + EACH * MOST.min(written) + EACH_OF_MANY.saturating_mul(many);
+        Weight { run, has_loops: !body.loops.is_empty(), cost }
     }
 
     /// How long the interpreter is thought to need for so many CTAs, or parts of them, of so many threads each.
@@ -53,9 +103,10 @@ impl Weight {
         ctas.saturating_mul(BEGUN + threads.saturating_mul(self.run) / INTERPRETED)
     }
 
-    /// Whether what is thought to take the interpreter so long, divided among so many, ends earlier if it waits for code.
+    /// Whether what is thought to take the interpreter so long, divided among so many, ends earlier if it waits for code. Not where code takes long: of a text with
+    /// that many ways most are taken by nobody.
     pub(crate) fn is_worth_waiting(&self, interpreting: u64, side_by_side: u64) -> bool {
-        interpreting > self.cost.saturating_mul(2).saturating_mul(side_by_side)
+        self.cost <= PATIENCE && interpreting > self.cost.saturating_mul(2).saturating_mul(side_by_side)
     }
 }
 
@@ -64,5 +115,38 @@ pub(crate) fn left(grid: &Grid, took: u64, done: u64, next: u64) -> u64 {
     match grid.launch.ctas().saturating_mul(u64::from(grid.parts)).saturating_sub(next) {
         left if left != 0 && done != 0 => (took / done).saturating_mul(left),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warploom_ptx::{Options, load};
+
+    use super::*;
+
+    /// A kernel with so many calls of a function of 100 sums.
+    fn weight(calls: usize) -> Weight {
+        let sums = "add.u32 %r1, %r1, 3;\n".repeat(100);
+        let call = "call add;\n".repeat(calls);
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.func add()\n{{\n.reg .b32 %r<2>;\n{sums}ret;\n}}\n\
+             .visible .entry k()\n{{\n{call}ret;\n}}\n"
+        );
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        let kernel = module.functions.iter().position(|function| &*function.name == "k").expect("a kernel");
+        Weight::new(&module, FunctionId(kernel as u32))
+    }
+
+    #[test]
+    fn what_is_called_counts_for_each_call() {
+        let [one, many] = [1, 30].map(weight);
+        assert!(many.cost - one.cost >= 29 * 100 * EACH && many.run >= 30 * 100, "{one:?} {many:?}");
+        assert!(!one.has_loops);
+    }
+
+    #[test]
+    fn no_grid_waits_at_sight_for_what_takes_long() {
+        let worth = |calls| weight(calls).is_worth_waiting(u64::MAX, 2);
+        assert_eq!([worth(30), worth(1000)], [true, false]);
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct CompiledKernel {
     /// Of sites, and behind them of stops and meetings.
     pub(crate) places: Vec<Place>,
     pub(crate) frames: u32,
+    /// Bytes of stack that a thread must have left to run it.
+    pub(crate) stack_need: usize,
     /// Bytes of local memory of a thread, and from one thread to the next.
     pub(crate) local: [u32; 2],
     /// Where its threads' stacks begin in local memory, of a kernel that asks for more of it while it runs.
@@ -90,6 +92,10 @@ impl LoadedKernel for CompiledKernel {
 
     fn state_type(&self) -> TypeId {
         TypeId::of::<State>()
+    }
+
+    fn stack_need(&self) -> usize {
+        self.stack_need
     }
 
     fn ends_within(&self, launch: &Launch) -> Option<u64> {

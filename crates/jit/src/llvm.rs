@@ -45,6 +45,13 @@ functions! {
     LLVMCreateMemoryBufferWithMemoryRangeCopy: fn(*const c_char, usize, *const c_char) -> Opaque;
     LLVMParseIRInContext: fn(Opaque, Opaque, *mut Opaque, *mut *mut c_char) -> c_int;
     LLVMDisposeModule: fn(Opaque);
+    LLVMGetFirstFunction: fn(Opaque) -> Opaque;
+    LLVMGetNextFunction: fn(Opaque) -> Opaque;
+    LLVMGetFirstBasicBlock: fn(Opaque) -> Opaque;
+    LLVMGetNextBasicBlock: fn(Opaque) -> Opaque;
+    LLVMGetFirstInstruction: fn(Opaque) -> Opaque;
+    LLVMGetNextInstruction: fn(Opaque) -> Opaque;
+    LLVMGetInstructionOpcode: fn(Opaque) -> c_int;
     LLVMDisposeMessage: fn(*mut c_char);
     LLVMGetDefaultTargetTriple: fn() -> *mut c_char;
     LLVMSetTarget: fn(Opaque, *const c_char);
@@ -77,6 +84,8 @@ const SMALL: c_int = 3;
 const OBJECT: c_int = 1;
 /// `LLVMAssemblyFile`
 const ASSEMBLY: c_int = 0;
+/// `LLVMPHI`
+const PHI: c_int = 44;
 
 /// LLVM, opened.
 pub(crate) struct Llvm {
@@ -225,11 +234,11 @@ impl Llvm {
         self.features.to_string_lossy().into_owned()
     }
 
-    /// An object file of a module's text. On the thread that compiles only: what LLVM cannot go on from keeps it ([`background::lose`]).
+    /// Code of a module's text. On the thread that compiles only: what LLVM cannot go on from keeps it ([`background::lose`]).
     ///
     /// # Errors
     /// What LLVM says against it.
-    pub(crate) fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
+    pub(crate) fn compile(&self, text: &str) -> Result<Made, String> {
         self.emit(text, OBJECT)
     }
 
@@ -239,13 +248,13 @@ impl Llvm {
     /// What LLVM says against it.
     pub(crate) fn assembly(&'static self, text: &str) -> Result<String, String> {
         let text = text.to_owned();
-        let bytes = background::call(move || self.emit(&text, ASSEMBLY))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let made = background::call(move || self.emit(&text, ASSEMBLY))?;
+        Ok(String::from_utf8_lossy(&made.bytes).into_owned())
     }
 
-    fn emit(&self, text: &str, kind: c_int) -> Result<Vec<u8>, String> {
+    fn emit(&self, text: &str, kind: c_int) -> Result<Made, String> {
         let f = &self.functions;
-        let mut said = Said { functions: f, errors: String::new() };
+        let mut said = Said { functions: f, errors: String::new(), stack: 0 };
         // SAFETY: each object is made, used and given back as the headers of LLVM 19 have it: buffers belong to whom they are handed, modules to
         // their context, texts of errors to the caller.
         unsafe {
@@ -257,7 +266,7 @@ impl Llvm {
             let (start, size) = ((f.LLVMGetBufferStart)(buffer), (f.LLVMGetBufferSize)(buffer));
             let bytes = std::slice::from_raw_parts(start.cast::<u8>(), size).to_vec();
             (f.LLVMDisposeMemoryBuffer)(buffer);
-            if said.errors.is_empty() { Ok(bytes) } else { Err(said.errors) }
+            if said.errors.is_empty() { Ok(Made { bytes, stack: said.stack }) } else { Err(said.errors) }
         }
     }
 
@@ -268,26 +277,38 @@ impl Llvm {
         // SAFETY: see `emit`.
         unsafe {
             let mut message = ptr::null_mut();
-            let mut module = ptr::null_mut();
-            let buffer =
-                (f.LLVMCreateMemoryBufferWithMemoryRangeCopy)(text.as_ptr().cast(), text.len(), c"kernel".as_ptr());
-            if (f.LLVMParseIRInContext)(context, buffer, &mut module, &mut message) != 0 {
-                return Err(take(f, message).to_string_lossy().into_owned());
-            }
-            (f.LLVMSetTarget)(module, self.triple.as_ptr());
+            let mut module = self.parse(context, text)?;
             let mut target = ptr::null_mut();
             if (f.LLVMGetTargetFromTriple)(self.triple.as_ptr(), &mut target, &mut message) != 0 {
                 (f.LLVMDisposeModule)(module);
                 return Err(take(f, message).to_string_lossy().into_owned());
             }
             let [triple, cpu, features] = [&self.triple, &self.cpu, &self.features].map(|text| text.as_ptr());
-            let Effort { passes, level } = Effort::for_text(text);
-            let machine = (f.LLVMCreateTargetMachine)(target, triple, cpu, features, level, PIC, SMALL);
+            let mut effort = Effort::for_text(text);
+            let machine = (f.LLVMCreateTargetMachine)(target, triple, cpu, features, effort.level, PIC, SMALL);
             let options = (f.LLVMCreatePassBuilderOptions)();
-            let error = match passes.is_empty() {
+            let run = |passes: &CStr, module| match passes.is_empty() {
                 true => ptr::null_mut(),
                 false => (f.LLVMRunPasses)(module, passes.as_ptr(), machine, options),
             };
+            let mut error = run(effort.beginning, module);
+            if error.is_null()
+                && let Some(less) = effort.instead(|| self.joined(module))
+            {
+                (f.LLVMDisposeModule)(module);
+                effort = less;
+                module = match self.parse(context, text) {
+                    Ok(module) => module,
+                    Err(why) => {
+                        (f.LLVMDisposePassBuilderOptions)(options);
+                        (f.LLVMDisposeTargetMachine)(machine);
+                        return Err(why);
+                    }
+                };
+            }
+            if error.is_null() {
+                error = run(effort.passes, module);
+            }
             let mut object = ptr::null_mut();
             let result = self.check(error).and_then(|()| {
                 match (f.LLVMTargetMachineEmitToMemoryBuffer)(machine, module, kind, &mut message, &mut object) {
@@ -299,6 +320,50 @@ impl Llvm {
             (f.LLVMDisposeTargetMachine)(machine);
             (f.LLVMDisposeModule)(module);
             result
+        }
+    }
+
+    /// A module of a text.
+    ///
+    /// # Safety
+    /// `context` lives.
+    unsafe fn parse(&self, context: Opaque, text: &str) -> Result<Opaque, String> {
+        let f = &self.functions;
+        let (mut message, mut module) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the context takes the buffer over; the text of an error is the caller's.
+        unsafe {
+            let buffer =
+                (f.LLVMCreateMemoryBufferWithMemoryRangeCopy)(text.as_ptr().cast(), text.len(), c"kernel".as_ptr());
+            if (f.LLVMParseIRInContext)(context, buffer, &mut module, &mut message) != 0 {
+                return Err(take(f, message).to_string_lossy().into_owned());
+            }
+            (f.LLVMSetTarget)(module, self.triple.as_ptr());
+        }
+        Ok(module)
+    }
+
+    /// How many registers of a module are joined of several, where ways meet.
+    ///
+    /// # Safety
+    /// `module` lives.
+    unsafe fn joined(&self, module: Opaque) -> usize {
+        let f = &self.functions;
+        let each = |first: Opaque, next: unsafe extern "C" fn(Opaque) -> Opaque| {
+            // SAFETY: parts of the module, which nobody changes meanwhile.
+            std::iter::successors((!first.is_null()).then_some(first), move |at| {
+                Some(unsafe { next(*at) }).filter(|next| !next.is_null())
+            })
+        };
+        // SAFETY: as above.
+        unsafe {
+            let functions = each((f.LLVMGetFirstFunction)(module), f.LLVMGetNextFunction);
+            let blocks =
+                functions.flat_map(|function| each((f.LLVMGetFirstBasicBlock)(function), f.LLVMGetNextBasicBlock));
+            let joins = |block| {
+                let insts = each((f.LLVMGetFirstInstruction)(block), f.LLVMGetNextInstruction);
+                insts.take_while(|inst| (f.LLVMGetInstructionOpcode)(*inst) == PHI).count()
+            };
+            blocks.map(joins).sum()
         }
     }
 
@@ -318,14 +383,32 @@ impl Llvm {
     }
 }
 
-/// What is said against a module while code is made of it.
+/// What was made of a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    /// An object file, or assembly.
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes of stack of the functions that need more than [`SMALL_STACK`](warploom_simt::codegen::SMALL_STACK), all together: none calls itself.
+    pub(crate) stack: u64,
+}
+
+/// What is said of a module while code is made of it.
 struct Said<'l> {
     functions: &'l Functions,
     errors: String,
+    /// As of [`Made`].
+    stack: u64,
 }
 
-/// `LLVMDSError`
+/// `LLVMDSError`, `LLVMDSWarning`
 const IS_ERROR: c_int = 0;
+const IS_WARNING: c_int = 1;
+
+/// The bytes of stack that a warning is about (`DiagnosticInfoStackSize`, for functions with `warn-stack-size`).
+fn stack_of(warning: &str) -> Option<u64> {
+    let (size, _) = warning.split_once("stack frame size (")?.1.split_once(')')?;
+    size.parse().ok()
+}
 
 /// Takes what LLVM says; without this it would print errors, and end the process.
 ///
@@ -336,10 +419,17 @@ unsafe extern "C" fn note(info: Opaque, said: *mut c_void) {
     let said = unsafe { &mut *said.cast::<Said<'_>>() };
     // SAFETY: the text is the caller's.
     unsafe {
-        if (said.functions.LLVMGetDiagInfoSeverity)(info) == IS_ERROR {
-            let text = take(said.functions, (said.functions.LLVMGetDiagInfoDescription)(info));
-            said.errors.push_str(&text.to_string_lossy());
+        let severity = (said.functions.LLVMGetDiagInfoSeverity)(info);
+        if severity != IS_ERROR && severity != IS_WARNING {
+            return;
+        }
+        let text = take(said.functions, (said.functions.LLVMGetDiagInfoDescription)(info));
+        let text = text.to_string_lossy();
+        if severity == IS_ERROR {
+            said.errors.push_str(&text);
             said.errors.push('\n');
+        } else {
+            said.stack = said.stack.saturating_add(stack_of(&text).unwrap_or(0));
         }
     }
 }
@@ -367,5 +457,27 @@ unsafe fn take(functions: &Functions, text: *mut c_char) -> CString {
         let copy = CStr::from_ptr(text).to_owned();
         (functions.LLVMDisposeMessage)(text);
         copy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_that_need_much_stack_are_told_of() {
+        let text = |bytes: u32| {
+            format!(
+                "define void @cta(ptr %out) \"warn-stack-size\"=\"4096\" {{\n\
+                   %room = alloca [{bytes} x i8], align 16\n  store volatile ptr %room, ptr %out\n  ret void\n}}\n"
+            )
+        };
+        let stack = |bytes| {
+            let text = text(bytes);
+            background::call(move || llvm()?.compile(&text)).expect("compiles").stack
+        };
+        assert_eq!(stack(4000), 0);
+        // A function that calls none has the bytes behind its stack as well.
+        assert_eq!(stack(100_000).div_ceil(1000), 100);
     }
 }

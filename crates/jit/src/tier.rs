@@ -84,7 +84,7 @@ pub fn tiered(
     if options.mode == Mode::Off {
         return interpreted;
     }
-    let weight = Weight::new(module.functions[kernel.0 as usize].body.as_ref());
+    let weight = Weight::new(module, kernel);
     let source = Source { options, module: module.clone(), kernel, interpreted, weight };
     Arc::new(Tiered { source: Arc::new(source), shapes: Shapes::default() })
 }
@@ -402,7 +402,8 @@ impl LoadedKernel for Shape {
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         match self.code.get() {
-            Some(Some(code)) if grid.parts == 1 && code.covers(&grid.launch) => {
+            // A thread of the program that helps may have stack for the interpreter only.
+            Some(Some(code)) if grid.parts == 1 && code.covers(&grid.launch) && worker.has_stack(code.stack_need()) => {
                 return mark(code.run_ctas(grid, units, worker));
             }
             Some(_) => return self.source.interpreted.run_ctas(grid, units, worker),

@@ -17,6 +17,7 @@ use warploom_ptx::ir::{
     ScalarType, Space, Symbol, Terminator, TerminatorKind, arrange,
 };
 
+pub use calls::callees;
 pub(crate) use copies::copies_whole_words;
 
 /// Instructions of a kernel with all copies, beyond which calls are not replaced.

@@ -1,6 +1,6 @@
 //! What is kept of a kernel: its object file, and what it asks of the executor. Numbers are little-endian.
 //!
-//! `magic, key, length, checksum`, then so many bytes: what becomes of the kernel, frames, local memory, sites, steps, stops, object.
+//! `magic, key, length, checksum`, then so many bytes: what becomes of the kernel, stack, frames, local memory, sites, steps, stops, object.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use warploom_simt::codegen::{SiteKind, Stop, StopKind, Turns};
 
 use super::key::Key;
 
-const MAGIC: [u8; 8] = *b"wlcode\x04\n";
+const MAGIC: [u8; 8] = *b"wlcode\x05\n";
 const HEAD: usize = 8 + 32 + 8 + 32;
 
 /// What was made of a kernel for CTAs of one shape.
@@ -27,6 +27,8 @@ pub(crate) enum Entry {
 /// A compiled kernel, but for what its module says of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parts {
+    /// Bytes of stack that its code needs ([`crate::llvm::Made`]).
+    pub(crate) stack: u32,
     pub(crate) sites: Vec<SiteKind>,
     pub(crate) frames: u32,
     pub(crate) local: [u32; 2],
@@ -97,7 +99,7 @@ impl Entry {
 impl Parts {
     fn encode(&self, out: &mut Vec<u8>) {
         let word = |out: &mut Vec<u8>, word: u32| out.extend_from_slice(&word.to_le_bytes());
-        for number in [self.frames, self.local[0], self.local[1], self.sites.len() as u32] {
+        for number in [self.stack, self.frames, self.local[0], self.local[1], self.sites.len() as u32] {
             word(out, number);
         }
         for site in &self.sites {
@@ -138,7 +140,7 @@ impl Parts {
     }
 
     fn decode(input: &mut Input<'_>) -> Option<Parts> {
-        let frames = input.word()?;
+        let (stack, frames) = (input.word()?, input.word()?);
         let local = [input.word()?, input.word()?];
         let count = input.count()?;
         let sites = (0..count).map(|_| {
@@ -176,7 +178,7 @@ impl Parts {
             0 => None,
             _ => Some(input.take()?),
         };
-        Some(Parts { sites, frames, local, steps, stops, turns, apart, object: input.0.to_vec() })
+        Some(Parts { stack, sites, frames, local, steps, stops, turns, apart, object: input.0.to_vec() })
     }
 }
 
@@ -218,6 +220,7 @@ mod tests {
         let (kept_back, nontemporal, parameter) = (true, false, Some(8));
         let site = |kind, space| SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line, inst };
         Entry::Compiled(Parts {
+            stack: 20_000,
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,
             local: [16, 32],

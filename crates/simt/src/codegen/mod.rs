@@ -67,7 +67,7 @@ mod width;
 
 pub use how::{How, how};
 pub use places::{Turns, turn};
-pub use regions::{Compiled, Declined, FRAME_ALIGN, Processor, SiteKind, Style, compile, compile_as};
+pub use regions::{Compiled, Declined, FRAME_ALIGN, Processor, SMALL_STACK, SiteKind, Style, compile, compile_as};
 pub use stop::{Stop, StopKind};
 pub use width::preferred_width;
 

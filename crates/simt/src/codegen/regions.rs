@@ -155,12 +155,18 @@ struct Functions {
     apart: Option<String>,
 }
 
+/// Bytes of stack that each function of a kernel may need without LLVM saying so.
+pub const SMALL_STACK: u32 = 4096;
+
 /// A module of some functions.
 fn module(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> String {
     let mut text = plan.tables();
     text += functions;
     text += &plan.declarations(functions);
-    let any = format!("nounwind \"target-cpu\"=\"{cpu}\" \"prefer-vector-width\"=\"512\"");
+    // Whoever has code made of it hears of functions that need more stack than that.
+    let any = format!(
+        "nounwind \"target-cpu\"=\"{cpu}\" \"prefer-vector-width\"=\"512\" \"warn-stack-size\"=\"{SMALL_STACK}\""
+    );
     let tuned = format!("{any} \"target-features\"=\"{features}\"");
     let keeping = asked::attributes(plan.machine(), &any, features);
     text += &format!(

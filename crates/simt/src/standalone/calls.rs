@@ -1,7 +1,7 @@
 //! What stands for a call: the way into a copy of what it calls, a chain of tests for an indirect one, and parameters that are handed over.
 
 use warploom_ptx::ir::{
-    Address, AddressTarget, BlockId, Builtin, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst, Op,
+    Address, AddressTarget, BlockId, Builtin, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst, Module, Op,
     Operand, Param, Predicate, Prototype, Reg, RelocationTarget, ScalarType, Scope, Semantics, Space, Storage,
     Terminator, TerminatorKind,
 };
@@ -44,10 +44,8 @@ impl Inliner<'_> {
         }
         match target {
             CallTarget::Direct(id) => self.enter(copy, from, behind, inst, *id, returns, args)?,
-            CallTarget::Indirect { address, prototype, candidates } => {
-                let shape = &self.module.prototypes[prototype.0 as usize];
-                let candidates = if candidates.is_empty() { self.candidates(shape) } else { candidates.clone() };
-                for id in candidates {
+            CallTarget::Indirect { address, .. } => {
+                for id in callees(self.module, self.kernel, target) {
                     let (function, is) = (self.register(ScalarType::U64), self.register(ScalarType::Pred));
                     let target = AddressTarget::Function(id);
                     let ops = [
@@ -135,30 +133,6 @@ impl Inliner<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The functions that the code can have an address of, of one shape.
-    fn candidates(&self, shape: &Prototype) -> Vec<FunctionId> {
-        let alike = |given: &[Param], asked: &[Param]| {
-            given.iter().map(|param| param.size).eq(asked.iter().map(|param| param.size))
-        };
-        let mut all: Vec<FunctionId> = self.module.reachable(self.kernel);
-        all.extend(self.module.globals.iter().flat_map(|global| &global.relocations).filter_map(|relocation| {
-            match relocation.target {
-                RelocationTarget::Function(id) => Some(id),
-                RelocationTarget::Global(_) => None,
-            }
-        }));
-        all.sort_unstable();
-        all.dedup();
-        all.retain(|id| {
-            let function = &self.module.functions[id.0 as usize];
-            function.kind == FunctionKind::Device
-                && function.body.is_some()
-                && alike(&function.params, &shape.params)
-                && alike(&function.returns, &shape.returns)
-        });
-        all
     }
 
     /// From a block into a copy of a function, with its arguments, and behind it to another block, with its results.
@@ -316,4 +290,37 @@ impl Inliner<'_> {
         let inst = Inst { guard: None, op, mnemonic: call.mnemonic, line: call.line, loc: call.loc };
         self.drafts[at as usize].insts.push(inst);
     }
+}
+
+/// The functions that a call can come to, for what the code of a kernel can have addresses of.
+pub fn callees(module: &Module, kernel: FunctionId, target: &CallTarget) -> Vec<FunctionId> {
+    match target {
+        CallTarget::Direct(id) => vec![*id],
+        CallTarget::Indirect { candidates, .. } if !candidates.is_empty() => candidates.clone(),
+        CallTarget::Indirect { prototype, .. } => candidates(module, kernel, &module.prototypes[prototype.0 as usize]),
+    }
+}
+
+/// The functions that the code can have an address of, of one shape.
+fn candidates(module: &Module, kernel: FunctionId, shape: &Prototype) -> Vec<FunctionId> {
+    let alike = |given: &[Param], asked: &[Param]| {
+        given.iter().map(|param| param.size).eq(asked.iter().map(|param| param.size))
+    };
+    let mut all: Vec<FunctionId> = module.reachable(kernel);
+    all.extend(module.globals.iter().flat_map(|global| &global.relocations).filter_map(|relocation| {
+        match relocation.target {
+            RelocationTarget::Function(id) => Some(id),
+            RelocationTarget::Global(_) => None,
+        }
+    }));
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|id| {
+        let function = &module.functions[id.0 as usize];
+        function.kind == FunctionKind::Device
+            && function.body.is_some()
+            && alike(&function.params, &shape.params)
+            && alike(&function.returns, &shape.returns)
+    });
+    all
 }
