@@ -349,10 +349,9 @@ impl Llvm {
     unsafe fn joined(&self, module: Opaque) -> usize {
         let f = &self.functions;
         let each = |first: Opaque, next: unsafe extern "C" fn(Opaque) -> Opaque| {
-            // SAFETY: parts of the module, which nobody changes meanwhile.
-            std::iter::successors((!first.is_null()).then_some(first), move |at| {
-                Some(unsafe { next(*at) }).filter(|next| !next.is_null())
-            })
+            let there = |part: Opaque| (!part.is_null()).then_some(part);
+            // SAFETY: `part` is of the module, which nobody changes meanwhile.
+            std::iter::successors(there(first), move |part| there(unsafe { next(*part) }))
         };
         // SAFETY: as above.
         unsafe {
