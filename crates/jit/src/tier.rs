@@ -435,6 +435,9 @@ impl LoadedKernel for Shape {
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
         // What has begun goes on where it was.
         match self.code_of(cta) {
+            Some(code) if !worker.is_pools() && !worker.has_stack(code.stack_need()) => {
+                CtaExit::Yielded { progressed: false }
+            }
             Some(code) => marked(code.run_cta(grid, cta, worker)),
             None => self.source.interpreted.run_cta(grid, cta, worker),
         }

@@ -246,13 +246,12 @@ impl Fixpoint<'_> {
 
     /// Whether lanes that never part seldom come to the edge that an instruction is: the sign of an index, or a choice that all of them make.
     fn is_seldom_an_edge(&self, inst: u32) -> bool {
-        let operands = || self.body.insts[inst as usize].operands();
         match self.body.insts[inst as usize].op {
-            Op::Shift { ty, amount: Operand::Imm(by), .. } => by + 1 >= u64::from(ty.bits()),
-            Op::Selp { c, .. } => paired(&operands(), self.values.of_inst(inst))
-                .find(|(operand, _)| operand.read() == Some(c.reg))
-                .and_then(|(_, value)| value)
-                .is_some_and(|value| self.shapes[value.0 as usize].is_uniform()),
+            Op::Shift { ty, amount: Operand::Imm(by), .. } => by >= u64::from(ty.bits()) - 1,
+            Op::Selp { c, .. } => {
+                let predicate = self.values.read(self.body, inst, Operand::Reg(c.reg));
+                predicate.is_some_and(|value| self.shapes[value.0 as usize].is_uniform())
+            }
             _ => false,
         }
     }
