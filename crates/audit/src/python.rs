@@ -1,6 +1,6 @@
-//! Python modules with NVIDIA's runtime library in them and no symbol table: those of cuda-bindings, which Cython made.
+//! Python modules that Cython made with a runtime library of NVIDIA's in them that lies in no known way, and no symbol table: those of cuda-bindings.
 //!
-//! Where the runtime's functions are cannot be told there. But such a module is a library for other modules: each function that wraps one of
+//! Where the runtime's functions are cannot be told there, as it can where a [layout](layouts) is found. But such a module is a library for other modules: each function that wraps one of
 //! the runtime's is handed out in a dictionary, by name, in a capsule with its C signature (Cython's "sharing declarations between
 //! modules"). The module puts them there with `PyDict_SetItemString`; what it calls by that name is led to a library of ours, which changes the
 //! capsules.
@@ -11,7 +11,7 @@ use crate::exports::{self, Lead};
 use crate::libraries::Libraries;
 use crate::loaded::{LinkMap, NewObject};
 use crate::resolve::{Destination, Place};
-use crate::{embedded, explain};
+use crate::{embedded, explain, layouts};
 
 /// What the module calls to hand a function out.
 const HANDS_OUT: &CStr = c"PyDict_SetItemString";
@@ -45,7 +45,8 @@ fn stand_between(
     libraries: &Libraries,
 ) -> Result<Option<(Box<Destination>, embedded::Version)>, Reason> {
     let file = object.file()?;
-    if file.symbols()?.is_some() {
+    // Where its functions can be told they are led themselves: many a module of Cython's uses the runtime and hands nothing of it out.
+    if file.symbols()?.is_some() || layouts::find(&file)?.is_some() {
         return Ok(None);
     }
     let Some(version) = embedded::version_in_code(&file)? else { return Ok(None) };

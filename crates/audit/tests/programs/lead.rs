@@ -121,7 +121,7 @@ fn what_cannot_be_led_is_left_alone_and_explained() {
 
 /// What is different from the build whose layout is known.
 #[derive(Clone, Copy, PartialEq)]
-enum Build {
+pub(crate) enum Build {
     Known,
     /// From the hundredth function on all lie further back, as behind one that has grown.
     Between,
@@ -130,7 +130,7 @@ enum Build {
 }
 
 /// Functions where NVIDIA's runtime of this version has them, all of which answer 35.
-fn layout(version: u32, build: Build) -> String {
+pub(crate) fn layout(version: u32, build: Build) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../registry/runtime/layouts.txt");
     let text = std::fs::read_to_string(path).expect("the layouts are there");
     let version = format!("version {version}\n");

@@ -1,5 +1,6 @@
 //! Python modules with a runtime library in them and no symbol table: what they hand to other modules goes through a library of ours.
 
+use crate::lead::{Build, layout};
 use crate::support::{Scene, succeeds};
 
 /// A scene with a program that is Python, and our library in front of modules.
@@ -55,4 +56,17 @@ fn other_modules_hand_out_what_they_have() {
     std::fs::remove_file(scene.path("ours/libwarploom_compilers.so")).expect("it is there");
     module(&scene, "module.so", 13030, &["-s"]);
     expect("module.so", 13030, "left alone: warploom's library for Python modules is not there");
+}
+
+#[test]
+fn what_a_module_calls_itself_is_led_where_it_lies() {
+    let scene = scene("what_a_module_calls_itself_is_led_where_it_lies");
+    std::fs::write(scene.path("layout.s"), layout(13000, Build::Known)).expect("the folder takes files");
+    scene.library("using_module.c", "module.so", &["layout.s", "-DVERSION=13000", "-s"]);
+    let printed =
+        |calls: &str, answers: &str| format!("{calls}version 13000: {answers}\nfunctions own int (void): answer 7\n");
+    assert_eq!(succeeds(scene.plain("python").arg(scene.path("module.so"))).0, printed("", "35 35"));
+    let (led, explained) = succeeds(scene.audited("python").arg(scene.path("module.so")));
+    assert_eq!(led, printed("ours 13 cudaGetDeviceCount\nours 13 cudaFree\n", "0 0"), "{explained}");
+    assert!(explained.contains("functions of the CUDA 13.0 runtime that is linked into it lead to"), "{explained}");
 }
