@@ -45,11 +45,14 @@ fn stand_between(
     libraries: &Libraries,
 ) -> Result<Option<(Box<Destination>, embedded::Version)>, Reason> {
     let file = object.file()?;
-    // Where its functions can be told they are led themselves: many a module of Cython's uses the runtime and hands nothing of it out.
-    if file.symbols()?.is_some() || layouts::find(&file)?.is_some() {
+    if file.symbols()?.is_some() {
         return Ok(None);
     }
     let Some(version) = embedded::version_in_code(&file)? else { return Ok(None) };
+    // Where its functions can be told they are led themselves: many a module of Cython's uses the runtime and hands nothing of it out.
+    if layouts::find(&file)?.is_some() {
+        return Ok(None);
+    }
     let Some(import) = file.import(HANDS_OUT.to_bytes())? else { return Ok(None) };
     let runtime = libraries.runtime(version.major()).ok_or_else(|| {
         format!("the CUDA {version} runtime is linked into it, and warploom has none of that major version")

@@ -2,21 +2,14 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#define TEXT(x) #x
-#define IN_TEXT(x) TEXT(x)
+#include "answer_version.h"
+
 #define HIDDEN __attribute__((noinline, noclone, visibility("hidden")))
 
 void *PyCapsule_New(void *, const char *, void (*)(void *));
 int PyDict_SetItemString(void *, const char *, void *);
 
 int __pyx_module_is_main_module = 0;
-
-HIDDEN int answer_version(int *version);
-__asm__(".text\n"
-        "answer_version:\n"
-        "  movl $" IN_TEXT(VERSION) ", (%rdi)\n"
-        "  xor %eax, %eax\n"
-        "  ret\n");
 
 HIDDEN int embedded_free(void) {
   printf("embedded %d cudaFree\n", VERSION);
