@@ -119,7 +119,8 @@ impl Task<'_> {
             self.keep_text(folder, &written.text, "")?;
         }
         let made = llvm.compile(&written.text).map_err(|error| Refusal::defect(format!("LLVM says: {error}")))?;
-        let stack = u32::try_from(made.stack).ok().filter(|stack| stack_need(*stack, false) <= WORKER_STACK);
+        let fits = |stack: &u32| stack_need(*stack, written.apart.is_some()) <= WORKER_STACK;
+        let stack = u32::try_from(made.stack).ok().filter(fits);
         let Some(stack) = stack else {
             let why = format!("its code needs {} bytes of stack", made.stack);
             keep(&Entry::Declined(why.clone()));

@@ -214,9 +214,11 @@ fn indices_count_from_either_end() {
 fn loops_whose_trips_are_divided_out_are_done_to_their_end() {
     for (element, target) in ELEMENTS.iter().flat_map(|element| [(element, Target::Host), (element, Target::V3)]) {
         let kernel = Kernel::new(target, &element.counted_down(), 128);
-        let (cpu, features) =
-            if target == Target::V3 { ("x86-64-v3", "+avx2,+fma") } else { ("x86-64-v4", "+avx512f") };
-        let gangs = Gangs::new([128, 1, 1], if target == Target::V3 { 16 } else { 32 }).expect("gangs");
+        let (cpu, features, width) = match target {
+            Target::V3 => ("x86-64-v3", "+avx2,+fma", 16),
+            Target::Host => ("x86-64-v4", "+avx512f", 32),
+        };
+        let gangs = Gangs::new([128, 1, 1], width).expect("gangs");
         let info = analyze(&kernel.module, FunctionId(0), gangs).expect("a kernel");
         let text = codegen::compile(&info, cpu, features).expect("covered").text;
         assert!(text.contains("@team0("), "gangs go by themselves: {cpu}");
