@@ -126,8 +126,23 @@ pub(crate) struct Run {
 /// Where Triton takes its assembler from: for devices before sm_100, and from there on. Others look for `ptxas` on `PATH`, or start NVIDIA's, whose place the auditing
 /// library gives to ours.
 const PTXAS_VARIABLES: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
-/// JAX asks NVIDIA's libraries for their versions before it uses any, CUPTI among them, which answers nothing without a private table of the driver's. With this it does not ask.
-const JAX_VARIABLE: (&str, &str) = ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1");
+/// What libraries go by that would otherwise ask for what is not there: the name, the value, and what would be without it.
+/// - JAX asks NVIDIA's libraries for their versions before it uses any, CUPTI among them, which answers nothing without a private table of the driver's.
+/// - cuDF leaves it to itself, or to nvCOMP, where what is compressed is worked on. nvCOMP's kernels of one compute capability differ from another's, and only the oldest's is PTX, so
+///   that Zstandard is launched in CTAs that its kernel has no registers for. Here its own code for the host is as near to the data.
+const LIBRARY_VARIABLES: [(&str, &str, &str); 3] = [
+    ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1", "JAX would ask CUPTI, which knows NVIDIA's driver only, for its version"),
+    (
+        "LIBCUDF_HOST_DECOMPRESSION",
+        "ON",
+        "cuDF would launch nvCOMP's kernels, whose PTX is of another device than their host's code takes them for",
+    ),
+    (
+        "LIBCUDF_HOST_COMPRESSION",
+        "ON",
+        "cuDF would launch nvCOMP's kernels, where its own code for the processor does the same",
+    ),
+];
 
 /// A version that the library can be a driver of.
 fn emulated(text: &str) -> Result<CudaVersion, String> {
@@ -186,12 +201,14 @@ impl Run {
                 Some(there) => explain(format!("left alone: {name} is set, to {}", there.to_string_lossy())),
             }
         }
-        let (name, value) = JAX_VARIABLE;
-        if std::env::var_os(name).is_none() {
-            explain(format!(
-                "finds {name}={value}: JAX would ask CUPTI, which knows NVIDIA's driver only, for its version"
-            ));
-            command.env(name, value);
+        for (name, value, without) in LIBRARY_VARIABLES {
+            match std::env::var_os(name) {
+                None => {
+                    explain(format!("finds {name}={value}: {without}"));
+                    command.env(name, value);
+                }
+                Some(there) => explain(format!("left alone: {name} is set, to {}", there.to_string_lossy())),
+            }
         }
         explain(format!("finds warploom's {} on PATH, in {}", library::TOOLS.join(", "), tools.display()));
         command.env("PATH", search_path(tools.into_os_string(), "PATH"));

@@ -79,10 +79,13 @@ fn what_was_led_is_explained_if_somebody_asks() {
     assert!(explained.contains("/usr/bin/python3: finds warploom's ptxas in TRITON_PTXAS_PATH"), "{explained}");
     assert!(explained.contains("finds warploom's ptxas, nvlink, nvidia-smi on PATH, in /"), "{explained}");
     assert!(explained.contains("finds JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1"), "{explained}");
+    assert!(explained.contains("finds LIBCUDF_HOST_DECOMPRESSION=ON"), "{explained}");
     let mut own = warploom();
-    own.args(["run", "--explain", "--keep-runtime", "--", "true"]).env("TRITON_PTXAS_PATH", "/own/ptxas");
+    own.args(["run", "--explain", "--keep-runtime", "--", "true"]);
+    own.env("TRITON_PTXAS_PATH", "/own/ptxas").env("LIBCUDF_HOST_DECOMPRESSION", "OFF");
     let (_, explained) = printed(&mut own);
     assert!(explained.contains("true: left alone: TRITON_PTXAS_PATH is set, to /own/ptxas"), "{explained}");
+    assert!(explained.contains("true: left alone: LIBCUDF_HOST_DECOMPRESSION is set, to OFF"), "{explained}");
     assert!(
         explained.contains("true: left alone: its CUDA runtime and compilers, as --keep-runtime says"),
         "{explained}"

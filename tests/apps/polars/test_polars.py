@@ -45,7 +45,8 @@ def test_query(name):
     assert_frame_equal(QUERIES[name].collect(engine=ENGINE), QUERIES[name].collect(), rel_tol=1e-9)
 
 
-def test_parquet(tmp_path):
-    TABLE.collect().write_parquet(tmp_path / "table", compression="snappy")
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "lz4", "gzip", "uncompressed"])
+def test_parquet(compression, tmp_path):
+    TABLE.collect().write_parquet(tmp_path / "table", compression=compression)
     query = polars.scan_parquet(tmp_path / "table").filter(col("key") < 10).group_by("key").agg(col("real").sum())
     assert_frame_equal(query.sort("key").collect(engine=ENGINE), query.sort("key").collect(), rel_tol=1e-9)
