@@ -22,6 +22,18 @@ def is_there(folder, what):
     return mark.exists() and mark.read_text() == what
 
 
+def debian(packages):
+    """Looks for what Debian's packages install: that is the machine's, and left to whoever it belongs to."""
+    missing = [package for package in packages if shutil.which("dpkg-query") is None or not is_installed(package)]
+    if missing:
+        raise Unavailable(f"install it first: apt-get install {' '.join(missing)}")
+
+
+def is_installed(package):
+    found = subprocess.run(["dpkg-query", "--show", "--showformat=${db:Status-Status}", package], capture_output=True, text=True)
+    return found.stdout == "installed"
+
+
 def environment(folder, packages):
     """An environment with these packages and no others, as each is pinned. The folder that they are in."""
     wanted = "\n".join(packages)

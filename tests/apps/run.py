@@ -31,7 +31,7 @@ import results
 HERE = Path(__file__).resolve().parent
 UNAVAILABLE = 75
 FIELDS = {
-    "summary", "quick", "warploom", "packages", "packages_of", "sdist", "constraints", "building", "installed", "toolkit", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
+    "summary", "quick", "warploom", "debian", "packages", "packages_of", "sdist", "constraints", "building", "installed", "toolkit", "linkable", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
     "passed", "seconds", "known",
 }
 
@@ -60,10 +60,13 @@ def prepare(recipe, build, copies, driver, warploom):
     """Fetches what the recipe names. What stands for names in braces in its command; `driver` is the folder of a libcuda.so to link with."""
     folder = build / recipe.name
     folder.mkdir(parents=True, exist_ok=True)
+    fetch.debian(recipe.get("debian", []))
     names = {"here": recipe.folder, "build": folder, "source": folder / "source", "driver": driver}
     owner = Recipe(HERE / recipe.get("packages_of")) if recipe.get("packages_of") else recipe
     names["venv"] = build / owner.name / "venv"
     names["packages"] = fetch.environment(names["venv"], owner.get("packages", []))
+    if recipe.get("toolkit") or recipe.get("linkable"):
+        name_libraries(names["packages"] / "nvidia/cu13/lib")
     if recipe.get("toolkit"):
         names["toolkit"] = toolkit(folder / "toolkit", names["packages"] / "nvidia/cu13", warploom)
     if recipe.get("sdist"):
@@ -81,12 +84,16 @@ def prepare(recipe, build, copies, driver, warploom):
     return names
 
 
-def toolkit(folder, installed, warploom):
-    """The toolkit of PyPI's packages with our assembler and linker, and with the names that linkers look for."""
-    for library in (installed / "lib").glob("*.so.*"):
+def name_libraries(folder):
+    """Gives NVIDIA's libraries of PyPI's packages the names that linkers look for."""
+    for library in folder.glob("*.so.*"):
         name = library.with_name(library.name.split(".so.")[0] + ".so")
         if not name.exists():
             name.symlink_to(library.name)
+
+
+def toolkit(folder, installed, warploom):
+    """The toolkit of PyPI's packages with our assembler and linker."""
     subprocess.run([warploom, "toolkit", "--from", installed, folder], check=True, stdout=subprocess.DEVNULL)
     return folder
 

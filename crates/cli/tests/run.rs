@@ -77,6 +77,7 @@ fn what_was_led_is_explained_if_somebody_asks() {
     assert!(explained.contains("starts, as process "), "{explained}");
     assert!(explained.contains("asks for /nonexistent/libcuda.so.1 and gets /"), "{explained}");
     assert!(explained.contains("/usr/bin/python3: finds warploom's ptxas in TRITON_PTXAS_PATH"), "{explained}");
+    assert!(explained.contains("finds warploom's ptxas in MODULAR_NVPTX_COMPILER_PATH"), "{explained}");
     assert!(explained.contains("finds warploom's ptxas, nvlink, nvidia-smi on PATH, in /"), "{explained}");
     assert!(explained.contains("finds JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1"), "{explained}");
     assert!(explained.contains("finds LIBCUDF_HOST_DECOMPRESSION=ON"), "{explained}");
