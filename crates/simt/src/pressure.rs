@@ -55,8 +55,8 @@ impl VectorUnits {
     /// The widest gangs whose values fit into the registers, of one or two registers or a warp; one register, if none fit. Without loops what is spilled is
     /// so only once, and costs less than one more gang's checks and addresses: then there may be more.
     ///
-    /// With few registers a loop may spill what its trips only read, which instructions take from memory, as long as what trips leave to each other fits: they wait for
-    /// each other less the more lanes there are (docs/performance.md).
+    /// A loop may spill what its trips only read, which instructions take from memory, as long as what trips leave to each other fits: they wait for each other less the
+    /// more lanes there are (docs/performance.md).
     pub fn width(self, pressure: Pressure, loops: bool) -> u32 {
         let native = self.lanes();
         let masks = if self == VectorUnits::Avx512 { 0 } else { pressure.masks };
@@ -67,6 +67,10 @@ impl VectorUnits {
             match self {
                 _ if alive * registers <= budget => true,
                 VectorUnits::Avx2 if loops => pressure.carried * registers <= budget && alive * registers <= 2 * budget,
+                // A third of the registers is left for what a trip computes.
+                VectorUnits::Avx512 if loops => {
+                    3 * pressure.carried * registers <= 2 * budget && alive * registers <= 2 * budget
+                }
                 // Four registers of each value take more moving about than two.
                 VectorUnits::Avx2 if registers > 2 => 2 * alive * registers <= 5 * budget,
                 _ => !loops && alive * registers <= 4 * budget,
@@ -168,7 +172,9 @@ mod tests {
         assert_eq!(VectorUnits::Avx2.width(carrying(12, 6), true), 16);
         assert_eq!(VectorUnits::Avx2.width(carrying(12, 9), true), 8);
         assert_eq!(VectorUnits::Avx2.width(carrying(40, 3), true), 8);
-        assert_eq!(VectorUnits::Avx512.width(carrying(20, 3), true), 16);
+        assert_eq!(VectorUnits::Avx512.width(carrying(28, 9), true), 32);
+        assert_eq!(VectorUnits::Avx512.width(carrying(28, 10), true), 16);
+        assert_eq!(VectorUnits::Avx512.width(carrying(29, 3), true), 16);
         // Without loops.
         assert_eq!(VectorUnits::Avx2.width(pressure(7), false), 32);
         assert_eq!(VectorUnits::Avx2.width(pressure(13), false), 16);
