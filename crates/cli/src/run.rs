@@ -125,8 +125,7 @@ pub(crate) struct Run {
 
 /// Where Triton takes its assembler from, for devices before sm_100 and from there on, and Mojo, which has NVIDIA's in a library of its own otherwise. Others look for `ptxas` on
 /// `PATH`, or start NVIDIA's, whose place the auditing library gives to ours.
-const PTXAS_VARIABLES: [&str; 3] =
-    ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "MODULAR_NVPTX_COMPILER_PATH"];
+const PTXAS_VARIABLES: [&str; 3] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "MODULAR_NVPTX_COMPILER_PATH"];
 /// What libraries go by that would otherwise ask for what is not there: the name, the value, and what would be without it.
 /// - JAX asks NVIDIA's libraries for their versions before it uses any, CUPTI among them, which answers nothing without a private table of the driver's.
 /// - cuDF leaves it to itself, or to nvCOMP, where what is compressed is worked on. nvCOMP's kernels of one compute capability differ from another's, and only the oldest's is PTX, so

@@ -101,6 +101,23 @@ fn operations_are_single_instructions() {
     }
 }
 
+/// Three words and a table are one instruction of AVX-512 for each register, whatever the table: a choice by bits, a majority, what LLVM finds no short form of.
+#[test]
+fn logic_of_three_words_is_an_instruction_of_its_own() {
+    for lut in ["0xca", "0xe8", "0x96", "0x1b", "0x69"] {
+        let line = format!("ld.global.u32 %r4, [%rd3+1024]; lop3.b32 %r2, %r2, %r3, %r4, {lut};");
+        let text = code(&line, AVX512);
+        let logic = ["vpternlog", "vpand", "vpor", "vpxor", "vand", "vor"];
+        let found: Vec<&str> = instructions(&text)
+            .filter(|line| line.contains("%zmm") && logic.iter().any(|name| line.starts_with(name)))
+            .collect();
+        // Once for gangs all of whose lanes run, and once for the others.
+        assert!((1..=2).contains(&found.len()), "{line}: {found:?}\n{text}");
+        assert!(found.iter().all(|line| line.starts_with("vpternlogd")), "{line}: {found:?}");
+        assert_eq!(calls(&text), [""; 0], "{line}");
+    }
+}
+
 /// In registers from one product to the next, without the executor, which only does what a part of a warp is not to do.
 #[test]
 fn products_of_doubles_are_multiplied_in_vectors() {

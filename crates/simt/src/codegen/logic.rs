@@ -3,7 +3,10 @@
 use warploom_ptx::ir::{ClampMode, Inst, Op, Operand, PrmtMode, ScalarType, ShiftDirection};
 
 use super::function::{Val, Writer};
-use super::names::Element;
+use super::names::{Element, Ty};
+
+/// Words of a register that AVX-512 has an instruction for `lop3` for.
+const WORDS: u32 = 16;
 
 impl Writer<'_> {
     /// `lop3`, and whether its result is not 0 where that is asked for.
@@ -12,20 +15,8 @@ impl Writer<'_> {
         let word = ScalarType::B32;
         let (a, b, c) = (self.operand(*a, word), self.operand(*b, word), self.operand(*c, word));
         let (a, b, c) = self.alike3(a, b, c);
-        let ones = self.constant(a.ty, -1);
-        let rest = [&a, &b, &c].map(|value| self.binary("xor", value, &ones));
-        let mut sum: Option<Val> = None;
-        for row in (0..8u8).filter(|row| lut >> row & 1 != 0) {
-            let pick = |yes: &Val, no: &Val, bit: u8| if row >> bit & 1 != 0 { yes.clone() } else { no.clone() };
-            let (x, y, z) = (pick(&a, &rest[0], 2), pick(&b, &rest[1], 1), pick(&c, &rest[2], 0));
-            let both = self.binary("and", &x, &y);
-            let all = self.binary("and", &both, &z);
-            sum = Some(match sum {
-                None => all,
-                Some(sum) => self.binary("or", &sum, &all),
-            });
-        }
-        let value = sum.unwrap_or_else(|| self.constant(a.ty, 0));
+        let wide = self.plan.has_wide_vectors() && a.ty.lanes >= WORDS;
+        let value = if wide { self.by_table(*lut, [&a, &b, &c]) } else { self.sum_of_rows(*lut, [&a, &b, &c]) };
         let holds = dst_p.is_some().then(|| {
             let zero = self.constant(value.ty, 0);
             let holds = self.compare("ne", &value, &zero);
@@ -37,6 +28,41 @@ impl Writer<'_> {
             at += 1;
         }
         holds.map_or(Ok(()), |holds| self.write(inst, at, &holds, false))
+    }
+
+    /// By AVX-512's instruction for it, whose table is PTX's, register by register.
+    fn by_table(&mut self, lut: u8, values: [&Val; 3]) -> Val {
+        let ty = values[0].ty;
+        let one = Ty { lanes: WORDS, ..ty };
+        let text = one.text();
+        self.plan.declare(format!("declare {text} @llvm.x86.avx512.pternlog.d.512({text}, {text}, {text}, i32)"));
+        let mut parts = Vec::new();
+        for first in (0..ty.lanes).step_by(WORDS as usize) {
+            let [a, b, c] = values.map(|value| self.shuffled(value, (first..first + WORDS).map(i64::from)).text);
+            let call =
+                format!("call {text} @llvm.x86.avx512.pternlog.d.512({text} {a}, {text} {b}, {text} {c}, i32 {lut})");
+            parts.push(self.set(one, call));
+        }
+        self.joined_in_pairs(parts)
+    }
+
+    /// As operations of two words, of which LLVM makes fewer.
+    fn sum_of_rows(&mut self, lut: u8, values: [&Val; 3]) -> Val {
+        let [a, b, c] = values;
+        let ones = self.constant(a.ty, -1);
+        let rest = values.map(|value| self.binary("xor", value, &ones));
+        let mut sum: Option<Val> = None;
+        for row in (0..8u8).filter(|row| lut >> row & 1 != 0) {
+            let pick = |yes: &Val, no: &Val, bit: u8| if row >> bit & 1 != 0 { yes.clone() } else { no.clone() };
+            let (x, y, z) = (pick(a, &rest[0], 2), pick(b, &rest[1], 1), pick(c, &rest[2], 0));
+            let both = self.binary("and", &x, &y);
+            let all = self.binary("and", &both, &z);
+            sum = Some(match sum {
+                None => all,
+                Some(sum) => self.binary("or", &sum, &all),
+            });
+        }
+        sum.unwrap_or_else(|| self.constant(a.ty, 0))
     }
 
     pub(super) fn funnel(
