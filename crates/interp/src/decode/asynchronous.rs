@@ -72,7 +72,19 @@ impl Decoder<'_> {
             | AsyncOp::BulkCommitGroup
             | AsyncOp::BulkWaitGroup { .. }
             | AsyncOp::BulkPrefetch { .. } => Ok(()),
-            AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask } => {
+            AsyncOp::Bulk {
+                reduce,
+                dst_space,
+                src_space,
+                dst,
+                src,
+                size,
+                mbarrier,
+                multicast,
+                byte_mask,
+                left_out_before,
+                left_out_behind,
+            } => {
                 let site = BulkSite {
                     reduce: *reduce,
                     to: self.at(*dst_space, dst)?,
@@ -81,6 +93,7 @@ impl Decoder<'_> {
                     mbarrier: mbarrier.as_ref().map(|object| self.at(Space::SharedCluster, object)).transpose()?,
                     multicast: multicast.map(|mask| self.word(mask)),
                     byte_mask: byte_mask.map(|mask| self.word(mask)),
+                    left_out: [left_out_before, left_out_behind].map(|bytes| bytes.map(|bytes| self.word(bytes))),
                 };
                 let site = enter(&mut self.function.bulk_copies, site);
                 self.emit(Op::scalar(bulk::bulk), 0, [0; 3], site);

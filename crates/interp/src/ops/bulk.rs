@@ -3,6 +3,8 @@
 //!
 //! Like all asynchronous copies they are done when they are issued: bytes arrive, and then the mbarrier counts them.
 
+use std::ops::Range;
+
 use warploom_exec::address::{SHARED_PER_CTA, shared_address};
 use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
 use warploom_exec::memory::Order;
@@ -16,6 +18,8 @@ use crate::program::Inst;
 
 /// What bulk copies move at a time, and what their addresses are multiples of.
 const PIECE: u64 = 16;
+/// The bits that say how many bytes of a piece need not be there.
+const LEFT_OUT: u16 = 15;
 
 /// A place in memory.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +42,8 @@ pub(crate) struct BulkSite {
     pub(crate) multicast: Option<u32>,
     /// 32-bit row of the mask of bytes that are copied of each 16, to global memory.
     pub(crate) byte_mask: Option<u32>,
+    /// 32-bit rows of the bytes at the beginning and at the end that are neither read nor written.
+    pub(crate) left_out: [Option<u32>; 2],
 }
 
 /// The operands of `st.async` and `red.async`.
@@ -58,13 +64,24 @@ pub(crate) struct CancelSite {
     pub(crate) mbarrier: At,
 }
 
-/// The masks of a lane's bulk copy.
+/// Which bytes of a lane's bulk copy come, and where to.
 #[derive(Clone, Copy)]
 struct Masks {
     /// CTAs that get a copy.
     targets: Option<u16>,
     /// Bytes of each 16 that are copied.
     bytes: Option<u16>,
+    /// Bytes at the beginning and at the end that do not.
+    left_out: [usize; 2],
+}
+
+impl Masks {
+    /// Of so many bytes those that are copied, but for [`Masks::bytes`].
+    fn range(self, size: usize) -> Range<usize> {
+        let [before, behind] = self.left_out;
+        let end = size.saturating_sub(behind);
+        before.min(end)..end
+    }
 }
 
 /// `cp.async.bulk`, `cp.reduce.async.bulk`: site `imm`.
@@ -76,7 +93,8 @@ pub(crate) fn bulk(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     for lane in lanes(mask) {
         let size = u64::from(machine.frame.r32[site.size as usize][lane]);
         let mask_in = |row: Option<u32>| row.map(|row| machine.frame.r32[row as usize][lane] as u16);
-        let masks = Masks { targets: mask_in(site.multicast), bytes: mask_in(site.byte_mask) };
+        let left_out = site.left_out.map(|row| mask_in(row).map_or(0, |bytes| usize::from(bytes & LEFT_OUT)));
+        let masks = Masks { targets: mask_in(site.multicast), bytes: mask_in(site.byte_mask), left_out };
         let object = mbarriers.map(|row| row[lane]);
         let copied = machine.bulk_copy(site, [to[lane], from[lane]], size, object, (lane, masks));
         if let Err(kind) = copied {
@@ -194,10 +212,13 @@ impl Machine<'_> {
         // Of a size that is no multiple of 16 what is beyond one is left, as recorded.
         let size = size & !(PIECE - 1);
         let mut bytes = vec![0; size as usize];
-        self.tell_async(AccessKind::Load, site.from.space, from, bytes.len(), lane);
+        let range = masks.range(bytes.len());
+        let start = range.start as u64;
+        self.tell_async(AccessKind::Load, site.from.space, from + start, range.len(), lane);
         if site.from.space == StateSpace::Global {
             aligned(from, PIECE, AccessKind::Load)?;
-            self.view.read_bytes(from, &mut bytes).map_err(|fault| FaultKind::Access(*fault))?;
+            let read = self.view.read_bytes(from + start, &mut bytes[range.clone()]);
+            read.map_err(|fault| FaultKind::Access(*fault))?;
         } else {
             let space = site.from.space;
             bytes.copy_from_slice(self.shared_bytes(space, from, size as usize, PIECE, AccessKind::Load)?);
@@ -213,7 +234,7 @@ impl Machine<'_> {
             (None, Some(mask)) => {
                 masked(bytes.len(), mask).for_each(|at| stores(self, site.to.space, to + at as u64, &bytes[at..=at]))
             }
-            (None, None) => stores(self, site.to.space, to, &bytes),
+            (None, None) => stores(self, site.to.space, to + start, &bytes[range.clone()]),
         }
         if site.to.space == StateSpace::Global {
             aligned(to, PIECE, AccessKind::Store)?;
@@ -224,11 +245,11 @@ impl Machine<'_> {
             };
         }
         match masks.targets {
-            None => self.arrive_in(site, to, &bytes, (mbarrier, lane)),
+            None => self.arrive_in(site, to, (&bytes, range), (mbarrier, lane)),
             Some(targets) => Self::in_each(targets, to).try_for_each(|address| {
                 let object =
                     mbarrier.and_then(|mbarrier| Self::in_each(1 << (address / SHARED_PER_CTA), mbarrier).next());
-                self.arrive_in(site, address, &bytes, (object, lane))
+                self.arrive_in(site, address, (&bytes, range.clone()), (object, lane))
             }),
         }
     }
@@ -270,17 +291,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Bytes of a lane's bulk copy come to a CTA's shared memory.
+    /// A range of the bytes of a lane's bulk copy come to a CTA's shared memory, whose mbarrier counts all.
     fn arrive_in(
         &mut self,
         site: &BulkSite,
         to: u64,
-        bytes: &[u8],
+        (bytes, range): (&[u8], Range<usize>),
         (mbarrier, lane): (Option<u64>, usize),
     ) -> Result<(), FaultKind> {
         match self.shared_bytes(StateSpace::Cluster, to, bytes.len(), PIECE, AccessKind::Store) {
             Ok(place) => match site.reduce {
-                None => place.copy_from_slice(bytes),
+                None => place[range.clone()].copy_from_slice(&bytes[range]),
                 Some((op, ty)) => reduce_shared(op, ty, place, bytes),
             },
             Err(FaultKind::CtaHasExited { .. }) => return Ok(()),

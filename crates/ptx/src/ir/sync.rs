@@ -225,6 +225,10 @@ text! {
             multicast: Option<Operand>,
             /// `.cp_mask`: bytes of each 16 to copy.
             byte_mask: Option<Operand>,
+            /// `.ignore_oob`: bytes at the beginning that need not be there, 0 to 15.
+            left_out_before: Option<Operand>,
+            /// The same at the end.
+            left_out_behind: Option<Operand>,
         },
         /// `cp.async.bulk.prefetch.L2`
         BulkPrefetch {

@@ -14,6 +14,7 @@ pub(super) const FORMS: &[&str] = &[
     "cp.async.bulk.(shared::cluster).global.mbarrier::complete_tx::bytes.multicast::cluster?.$hint? [] [] u32 [] * * ; 8.0 90",
     "cp.async.bulk.(shared::cluster).global.mbarrier::complete_tx::bytes.multicast::cluster?.$hint? [] [] u32 [] *? ; 8.0 90",
     "cp.async.bulk.(shared::cta).global.mbarrier::complete_tx::bytes.$hint? [] [] u32 [] *? ; 8.6 90",
+    "cp.async.bulk.(shared::cta).global.mbarrier::complete_tx::bytes.$hint?.ignore_oob@9.2 [] [] u32 u32 u32 [] *? ; 8.6 90",
     "cp.async.bulk.(shared::cluster).(shared::cta).mbarrier::complete_tx::bytes [] [] u32 [] ; 8.0 90",
     "cp.async.bulk.global.(shared::cta).bulk_group.$hint?.cp_mask@8.6/100? [] [] u32 * * ; 8.0 90",
     "cp.async.bulk.global.(shared::cta).bulk_group.$hint?.cp_mask@8.6/100? [] [] u32 *? ; 8.0 90",

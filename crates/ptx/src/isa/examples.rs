@@ -26,6 +26,7 @@ const EXAMPLES: &[&str] = &[
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%b32x0], [%b64x0], 16, [%b32x1], %b16x0, %b64x1;",
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%b32x0], [%b64x0], 16, [%b32x1];",
     "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%b32x0], [%b64x0], 16, [%b32x1];",
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint.ignore_oob [%b32x0], [%b64x0], 16, 4, %b32x2, [%b32x1], %b64x1;",
     "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%b64x0], [%b32x0], 16, %b64x1, %b16x0;",
     "cp.async.bulk.global.shared::cta.bulk_group [%b64x0], [%b32x0], 16;",
     "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%b64x0], [%b32x0], 16, %b16x0;",

@@ -67,10 +67,22 @@ macro_rules! families {
                         self.read(U32, size);
                         self.reads(ScalarType::B64, policy);
                     }
-                    AsyncOp::Bulk { dst, src, size, mbarrier, multicast, byte_mask, .. } => {
+                    AsyncOp::Bulk {
+                        dst,
+                        src,
+                        size,
+                        mbarrier,
+                        multicast,
+                        byte_mask,
+                        left_out_before,
+                        left_out_behind,
+                        ..
+                    } => {
                         self.address(dst);
                         self.address(src);
                         self.read(U32, size);
+                        self.reads(U32, left_out_before);
+                        self.reads(U32, left_out_behind);
                         mbarrier.into_iter().for_each(|addr| self.address(addr));
                         self.reads(B16, multicast);
                         self.reads(B16, byte_mask);

@@ -157,7 +157,21 @@ impl BodyLowering<'_, '_> {
         {
             return self.refuse(Code::Operand, span, format!("Size {bytes} of a bulk copy is no multiple of 16"));
         }
-        let mbarrier = match args.0.get(3) {
+        let left_out = m.has("ignore_oob");
+        let [left_out_before, left_out_behind] = [3, 4].map(|index| left_out.then(|| args.src(index)));
+        for (index, operand) in [(3, left_out_before), (4, left_out_behind)] {
+            if let Some(Operand::Imm(bytes)) = operand
+                && bytes >= 16
+            {
+                let text = format!(
+                    "Argument {index} of instruction 'cp.async.bulk': value '{bytes}' out of range, expected to be in range [0..15]"
+                );
+                return self.refuse(Code::Operand, span, text);
+            }
+        }
+        // Where what follows these operands begins.
+        let rest = if left_out { 5 } else { 3 };
+        let mbarrier = match args.0.get(rest) {
             Some(Value::Place(place)) => {
                 let place = *place;
                 self.agree(Space::Shared, &place)?;
@@ -165,10 +179,10 @@ impl BodyLowering<'_, '_> {
             }
             _ => None,
         };
-        let written: Vec<ast::Operand> = (3..args.0.len()).filter_map(|index| args.raw(index).copied()).collect();
+        let written: Vec<ast::Operand> = (rest..args.0.len()).filter_map(|index| args.raw(index).copied()).collect();
         let wanted = ["multicast::cluster", "L2::cache_hint", "cp_mask"].into_iter().filter(|word| m.has(word));
         let expected = wanted.clone().count();
-        if !matches!(args.0.get(3), Some(Value::Src(_))) && written.len() != expected {
+        if !matches!(args.0.get(rest), Some(Value::Src(_))) && written.len() != expected {
             return self
                 .mismatch(span, format_args!("{} operands for modifiers given, {expected} expected", written.len()));
         }
@@ -182,7 +196,19 @@ impl BodyLowering<'_, '_> {
         }
         let reduce = if m.has("reduce") { m.find(AtomicOp::from_text).zip(m.ty(0)) } else { None };
         let (dst, src) = (dst.address, src.address);
-        Ok(AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask })
+        Ok(AsyncOp::Bulk {
+            reduce,
+            dst_space,
+            src_space,
+            dst,
+            src,
+            size,
+            mbarrier,
+            multicast,
+            byte_mask,
+            left_out_before,
+            left_out_behind,
+        })
     }
 }
 
