@@ -192,19 +192,15 @@ impl Run {
                 eprintln!("warploom: explain: {}: {what}", program.to_string_lossy());
             }
         };
-        for name in PTXAS_VARIABLES {
+        let assembler = tools.join(ptxas::NAME);
+        let assemblers =
+            PTXAS_VARIABLES.map(|name| (name, assembler.as_os_str(), format!("finds warploom's ptxas in {name}")));
+        let libraries = LIBRARY_VARIABLES
+            .map(|(name, value, without)| (name, OsStr::new(value), format!("finds {name}={value}: {without}")));
+        for (name, value, what) in assemblers.into_iter().chain(libraries) {
             match std::env::var_os(name) {
                 None => {
-                    explain(format!("finds warploom's ptxas in {name}"));
-                    command.env(name, tools.join(ptxas::NAME));
-                }
-                Some(there) => explain(format!("left alone: {name} is set, to {}", there.to_string_lossy())),
-            }
-        }
-        for (name, value, without) in LIBRARY_VARIABLES {
-            match std::env::var_os(name) {
-                None => {
-                    explain(format!("finds {name}={value}: {without}"));
+                    explain(what);
                     command.env(name, value);
                 }
                 Some(there) => explain(format!("left alone: {name} is set, to {}", there.to_string_lossy())),

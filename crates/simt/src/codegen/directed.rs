@@ -77,28 +77,30 @@ impl Writer<'_> {
 
     /// In registers of 512 bits, by instructions that name the direction.
     fn embedded(&mut self, name: &str, immediate: u32, operands: &[&Val], register: u32) -> Val {
-        let ty = operands[0].ty;
-        let one = Ty { lanes: register, ..ty };
-        let kind = if ty.element == Element::F32 { "ps" } else { "pd" };
+        let kind = if operands[0].ty.element == Element::F32 { "ps" } else { "pd" };
         let instruction = if name == "fma" { "vfmadd" } else { name };
-        let llvm = format!("@llvm.x86.avx512.{instruction}.{kind}.512");
+        self.by_registers(&format!("{instruction}.{kind}"), immediate, operands, register)
+    }
+
+    /// An instruction of AVX-512's that has an immediate operand, for as many registers of so many lanes as there are.
+    pub(super) fn by_registers(&mut self, instruction: &str, immediate: u32, operands: &[&Val], lanes: u32) -> Val {
+        let ty = operands[0].ty;
+        let one = Ty { lanes, ..ty };
+        let llvm = format!("@llvm.x86.avx512.{instruction}.512");
         let types = vec![one.text(); operands.len()].join(", ");
         self.plan.declare(format!("declare {} {llvm}({types}, i32)", one.text()));
         let mut parts = Vec::new();
-        for first in (0..ty.lanes).step_by(register as usize) {
+        for first in (0..ty.lanes).step_by(lanes as usize) {
             let given: Vec<String> = operands
                 .iter()
                 .map(|value| {
-                    let part = self.shuffled(value, (first..first + register).map(i64::from));
+                    let part = self.shuffled(value, (first..first + lanes).map(i64::from));
                     format!("{} {}", one.text(), part.text)
                 })
                 .collect();
             parts.push(self.set(one, format!("call {} {llvm}({}, i32 {immediate})", one.text(), given.join(", "))));
         }
-        while parts.len() > 1 {
-            parts = parts.chunks(2).map(|pair| self.behind_each_other(&pair[0], &pair[1])).collect();
-        }
-        parts.swap_remove(0)
+        self.joined_in_pairs(parts)
     }
 
     pub(super) fn behind_each_other(&mut self, a: &Val, b: &Val) -> Val {

@@ -3,7 +3,7 @@
 use warploom_ptx::ir::{ClampMode, Inst, Op, Operand, PrmtMode, ScalarType, ShiftDirection};
 
 use super::function::{Val, Writer};
-use super::names::{Element, Ty};
+use super::names::Element;
 
 /// Words of a register that AVX-512 has an instruction for `lop3` for.
 const WORDS: u32 = 16;
@@ -16,7 +16,13 @@ impl Writer<'_> {
         let (a, b, c) = (self.operand(*a, word), self.operand(*b, word), self.operand(*c, word));
         let (a, b, c) = self.alike3(a, b, c);
         let wide = self.plan.has_wide_vectors() && a.ty.lanes >= WORDS;
-        let value = if wide { self.by_table(*lut, [&a, &b, &c]) } else { self.sum_of_rows(*lut, [&a, &b, &c]) };
+        let words = [&a, &b, &c];
+        let value = if wide {
+            // The instruction's table is PTX's.
+            self.by_registers("pternlog.d", u32::from(*lut), &words, WORDS)
+        } else {
+            self.sum_of_rows(*lut, words)
+        };
         let holds = dst_p.is_some().then(|| {
             let zero = self.constant(value.ty, 0);
             let holds = self.compare("ne", &value, &zero);
@@ -28,22 +34,6 @@ impl Writer<'_> {
             at += 1;
         }
         holds.map_or(Ok(()), |holds| self.write(inst, at, &holds, false))
-    }
-
-    /// By AVX-512's instruction for it, whose table is PTX's, register by register.
-    fn by_table(&mut self, lut: u8, values: [&Val; 3]) -> Val {
-        let ty = values[0].ty;
-        let one = Ty { lanes: WORDS, ..ty };
-        let text = one.text();
-        self.plan.declare(format!("declare {text} @llvm.x86.avx512.pternlog.d.512({text}, {text}, {text}, i32)"));
-        let mut parts = Vec::new();
-        for first in (0..ty.lanes).step_by(WORDS as usize) {
-            let [a, b, c] = values.map(|value| self.shuffled(value, (first..first + WORDS).map(i64::from)).text);
-            let call =
-                format!("call {text} @llvm.x86.avx512.pternlog.d.512({text} {a}, {text} {b}, {text} {c}, i32 {lut})");
-            parts.push(self.set(one, call));
-        }
-        self.joined_in_pairs(parts)
     }
 
     /// As operations of two words, of which LLVM makes fewer.
