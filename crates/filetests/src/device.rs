@@ -45,15 +45,16 @@ impl Device {
         Ok(10 * numbers[0] as u32 + numbers[1] as u32)
     }
 
-    pub(crate) fn load(&self, text: &str) -> Result<Result<CUmodule, CallFailure>> {
+    pub(crate) fn load(&self, image: &[u8]) -> Result<Result<CUmodule, CallFailure>> {
         let load = self.driver.get::<entry::cuModuleLoadDataEx_v2010>()?;
-        let text = CString::new(text)?;
+        // A text ends in NUL; what is behind other images is not read.
+        let image: Vec<u8> = image.iter().copied().chain([0]).collect();
         let mut log = vec![0_u8; 8192];
         let mut options = [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
         let mut module = CUmodule::default();
-        // SAFETY: the text ends in NUL, the log buffer is as long as the option says, and all outlive the call.
-        let result = unsafe { load(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr()) };
+        // SAFETY: the image ends in NUL, the log buffer is as long as the option says, and all outlive the call.
+        let result = unsafe { load(&mut module, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr()) };
         if result == CUresult::CUDA_SUCCESS {
             return Ok(Ok(module));
         }

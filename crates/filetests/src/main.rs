@@ -15,6 +15,9 @@ struct Arguments {
     /// Write what the driver computes into the files in place of what they expect (for real hardware only).
     #[arg(long)]
     bless: bool,
+    /// What the driver is given in place of the file's text: the code that a newer assembler makes of it than the driver has.
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
     /// Files, or folders that hold them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -36,18 +39,30 @@ fn try_main(arguments: &Arguments) -> Result<bool> {
     for path in &arguments.paths {
         collect(path, &mut files)?;
     }
+    if arguments.image.is_some() && files.len() != 1 {
+        bail!("an image is that of one file, not of {}", files.len());
+    }
     // A fault is sticky for its process, so more than one file means one process for each.
     if let [file] = files.as_slice() {
         return one(file, arguments);
     }
     let mut failed = 0;
     for file in &files {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("--libcuda").arg(&arguments.libcuda).args(arguments.bless.then_some("--bless")).arg(file);
-        failed += usize::from(!command.status()?.success());
+        failed += usize::from(!another(file, arguments)?.status()?.success());
     }
     println!("{} passed, {failed} failed", files.len() - failed);
     Ok(failed == 0)
+}
+
+/// Another process for one file.
+fn another(file: &Path, arguments: &Arguments) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--libcuda").arg(&arguments.libcuda).args(arguments.bless.then_some("--bless"));
+    if let Some(image) = &arguments.image {
+        command.arg("--image").arg(image);
+    }
+    command.arg(file);
+    Ok(command)
 }
 
 fn one(file: &Path, arguments: &Arguments) -> Result<bool> {
@@ -57,11 +72,12 @@ fn one(file: &Path, arguments: &Arguments) -> Result<bool> {
         && std::env::var_os("WARPLOOM_DEVICE").is_none_or(|device| device != *format!("sm_{sm}"))
     {
         // Our driver is whichever device it is told to be, before it is opened.
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("--libcuda").arg(&arguments.libcuda).args(arguments.bless.then_some("--bless")).arg(file);
-        return Ok(command.env("WARPLOOM_DEVICE", format!("sm_{sm}")).status()?.success());
+        let mut process = another(file, arguments)?;
+        return Ok(process.env("WARPLOOM_DEVICE", format!("sm_{sm}")).status()?.success());
     }
-    match run(&test, &arguments.libcuda, arguments.bless)? {
+    let image = arguments.image.as_deref().map(std::fs::read).transpose()?;
+    let image = image.as_deref().unwrap_or(text.as_bytes());
+    match run(&test, image, &arguments.libcuda, arguments.bless)? {
         Outcome::Passed => println!("{}: passed", file.display()),
         Outcome::Skipped => println!("{}: skipped, the device is too old", file.display()),
         Outcome::Blessed(text) => std::fs::write(file, text)?,

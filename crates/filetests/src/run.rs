@@ -19,13 +19,13 @@ pub enum Outcome {
     Blessed(String),
 }
 
-/// Runs `test` on the driver `library`. With `bless` the outputs are taken from the driver instead of compared.
-pub fn run(test: &FileTest, library: &Path, bless: bool) -> Result<Outcome> {
+/// Runs `test` on the driver `library`, which loads `image`: the file's text, or what was made of it. With `bless` the outputs are taken from the driver instead of compared.
+pub fn run(test: &FileTest, image: &[u8], library: &Path, bless: bool) -> Result<Outcome> {
     let device = Device::open(library)?;
     if test.device.is_some_and(|least| device.architecture().is_ok_and(|sm| sm < least)) {
         return Ok(Outcome::Skipped);
     }
-    let module = match (device.load(&test.text)?, &test.expectation) {
+    let module = match (device.load(image)?, &test.expectation) {
         (Ok(_), Expectation::LoadError(code)) => {
             return Ok(Outcome::Failed(format!("the module loaded, expected {code}")));
         }
