@@ -125,10 +125,12 @@ impl Writer<'_> {
         let number = self.plan.needs_step(step.clone());
         let function = self.pointer(context::STEP);
         let (width, count) = (self.lanes(), places);
+        // What has no registers needs no room for them.
+        let room = if places == 0 { "null" } else { "%steps" };
         let answer = self.set(
             Ty::int(32, 0),
             format!(
-                "call i32 {function}(ptr %context, ptr %steps, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {})",
+                "call i32 {function}(ptr %context, ptr {room}, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {})",
                 bits.text,
                 self.thread()
             ),
