@@ -371,7 +371,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "illegal address: {kind} in an array into which no memory is mapped (cuMemMapArrayAsync)")
             }
             FaultKind::NoMulticast => f.write_str(
-                "illegal address: there is no memory of a multicast object (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0)",
+                "illegal address: there is no memory of a multicast object (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0) or of a logical endpoint",
             ),
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),

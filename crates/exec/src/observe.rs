@@ -298,8 +298,10 @@ pub enum SyncEvent<'a> {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub enum MbarrierOp<'a> {
+    /// `v1`: of `.layout::v1`.
     Init {
         count: &'a [u32; 32],
+        v1: bool,
     },
     Inval,
     ExpectTx {
@@ -319,6 +321,8 @@ pub enum MbarrierOp<'a> {
     ArriveOfCopies {
         counted: bool,
     },
+    /// `check_layout`
+    CheckLayout,
     /// `test_wait`, `try_wait`: whether it is over is told by [`SyncEvent::MbarrierPass`].
     Test,
 }

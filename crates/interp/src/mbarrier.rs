@@ -17,6 +17,8 @@ const PENDING: Field = Field { shift: 0, bits: 20 };
 const EXPECTED: Field = Field { shift: 20, bits: 20 };
 /// In two's complement, as it may be negative on the way: bytes may arrive before somebody expects them.
 const TRANSACTIONS: Field = Field { shift: 40, bits: 21 };
+/// Of `.layout::v1`, which says nothing else here: no operation reports anything.
+const V1: Field = Field { shift: 62, bits: 1 };
 const PHASE: Field = Field { shift: 63, bits: 1 };
 
 impl Field {
@@ -44,11 +46,17 @@ pub(crate) struct Object(pub(crate) u64);
 
 impl Object {
     /// An object in its first phase, which `count` arrivals end.
-    pub(crate) fn new(count: u32) -> Object {
+    pub(crate) fn new(count: u32, v1: bool) -> Object {
         let mut word = 0;
+        V1.set(&mut word, v1.into());
         PENDING.set(&mut word, count);
         EXPECTED.set(&mut word, count);
         Object(word)
+    }
+
+    /// Whether it is of `.layout::v1`.
+    pub(crate) fn is_v1(self) -> bool {
+        V1.of(self.0) != 0
     }
 
     /// Arrivals that the phase still waits for.
@@ -110,18 +118,18 @@ mod tests {
 
     #[test]
     fn arrivals_end_phases_and_dropping_out_makes_them_shorter() {
-        let mut object = Object::new(3);
+        let mut object = Object::new(3, true);
         object.arrive(2, false);
         assert_eq!((object.pending(), object.phase()), (1, false));
         object.arrive(1, true);
         assert_eq!((object.pending(), object.phase()), (2, true));
         object.arrive(2, false);
-        assert_eq!((object.pending(), object.phase()), (2, false));
+        assert_eq!((object.pending(), object.phase(), object.is_v1()), (2, false, true));
     }
 
     #[test]
     fn bytes_may_come_before_they_are_expected() {
-        let mut object = Object::new(1);
+        let mut object = Object::new(1, false);
         object.complete_bytes(48);
         assert!(object.expect_bytes(16));
         object.arrive(1, false);
@@ -136,8 +144,8 @@ mod tests {
 
     #[test]
     fn bytes_have_a_limit() {
-        let mut object = Object::new(1);
-        assert!(!Object::new(1).expect_bytes(MOST + 1));
+        let mut object = Object::new(1, false);
+        assert!(!Object::new(1, false).expect_bytes(MOST + 1));
         assert!(object.expect_bytes(MOST));
         assert!(![1, MOST].into_iter().any(|bytes| { object }.expect_bytes(bytes)));
     }

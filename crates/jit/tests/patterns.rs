@@ -33,13 +33,13 @@ fn code(line: &str, processor: (&str, &str, u32)) -> String {
 /// The same, and how many of its instructions the interpreter may be asked to do.
 fn code_and_steps(line: &str, (cpu, features, width): (&str, &str, u32)) -> (String, usize) {
     let text = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+        ".version 9.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .shared .b32 tile[64];\n\
          ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n\
          ld.global.u32 %r2, [%rd3]; ld.global.u32 %r3, [%rd3+256]; mov.b32 %f1, %r2; mov.b32 %f2, %r3;\n{line}\n\
          st.global.u32 [%rd3], %r2; st.global.f32 [%rd3+512], %f1;\nret;\n}}\n"
     );
-    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let module = load(text.as_bytes(), &Options { driver_version: 13030, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], width).expect("gangs")).expect("a kernel");
     let compiled = by_gangs(&info, cpu, features).expect("covered");
     (assembly(&compiled.text).expect("LLVM takes it"), compiled.steps.len())
@@ -115,6 +115,22 @@ fn logic_of_three_words_is_an_instruction_of_its_own() {
         assert!((1..=2).contains(&found.len()), "{line}: {found:?}\n{text}");
         assert!(found.iter().all(|line| line.starts_with("vpternlogd")), "{line}: {found:?}");
         assert_eq!(calls(&text), [""; 0], "{line}");
+    }
+}
+
+/// Two products without carries are an instruction of each pair of elements, two for each register, and of processors without one no function is called.
+#[test]
+fn products_without_carries_are_instructions_of_pairs() {
+    let line = "clmad.hi.u64 %rd4, %rd3, %rd2, %rd1; cvt.u32.u64 %r2, %rd4;";
+    for ((cpu, features, _), instruction, elements) in
+        [(AVX2, "+vpclmulqdq", 4), (AVX2, "+pclmul", 2), (AVX512, "+vpclmulqdq", 8), (AVX512, "", 1)]
+    {
+        let text = code(line, (cpu, &format!("{features},{instruction}"), 32));
+        let products = instructions(&text).filter(|line| line.contains("clmul")).count();
+        // Once for gangs all of whose lanes run, and once for the others.
+        let each = if elements == 1 { 0 } else { 2 * 32 / elements };
+        assert!(products == each || products == 2 * each, "{instruction}: {products}\n{text}");
+        assert_eq!(calls(&text), [""; 0], "{instruction}");
     }
 }
 

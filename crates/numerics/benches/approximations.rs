@@ -118,8 +118,9 @@ const fn bound(
 const HALF_22: f64 = 1.0 / 4_194_304.0;
 const HALF_23: f64 = 1.0 / 8_388_608.0;
 const HALF_11: f64 = 1.0 / 2048.0;
-/// 2^-22.9, 2^-20.5, 2^-14.7, 2^-9.9 and 2^-10.987.
+/// 2^-22.9, 2^-21.49, 2^-20.5, 2^-14.7, 2^-9.9 and 2^-10.987.
 const NEG_22_9: f64 = 1.277_653_5e-7;
+const NEG_21_49: f64 = 3.395_203e-7;
 const NEG_20_5: f64 = 6.743_495_8e-7;
 const NEG_14_7: f64 = 3.757_154_5e-5;
 const NEG_9_9: f64 = 1.046_653_7e-3;
@@ -134,6 +135,11 @@ const fn of_angles(section: &'static str) -> [Bound; 3] {
         bound(section, "-100 pi to 100 pi", turns, Measure::Absolute, NEG_14_7, "absolute 2^-14.7"),
         bound(section, "up to 2^15", |x| x.abs() <= 32_768.0, Measure::Absolute, f64::INFINITY, "none"),
     ]
+}
+
+/// Of angles in turns: what an H200 keeps to.
+const fn of_turns(section: &'static str) -> Bound {
+    bound(section, "all", |_| true, Measure::Absolute, NEG_21_49, "unknown; an H200 has 2^-21.49")
 }
 
 const FUNCTIONS: &[Function] = &[
@@ -181,6 +187,24 @@ const FUNCTIONS: &[Function] = &[
         input: Input::Single,
         course: Course::Neither,
         bounds: &of_angles("9.7.3.19"),
+    },
+    Function {
+        name: "sin.approx.2pi.ftz.f32",
+        approximate: |bits| approx::sin_2pi(f32::from_bits(bits)).into(),
+        flushed: None,
+        exact: |x| if x.abs() < NEAR * NEAR { 2.0 * PI * x } else { (2.0 * PI * (x % 1.0)).sin() },
+        input: Input::Single,
+        course: Course::Neither,
+        bounds: &[of_turns("9.7.3.18")],
+    },
+    Function {
+        name: "cos.approx.2pi.ftz.f32",
+        approximate: |bits| approx::cos_2pi(f32::from_bits(bits)).into(),
+        flushed: None,
+        exact: |x| if x.abs() < NEAR * NEAR { 1.0 } else { (2.0 * PI * (x % 1.0)).cos() },
+        input: Input::Single,
+        course: Course::Neither,
+        bounds: &[of_turns("9.7.3.19")],
     },
     Function {
         name: "lg2.approx.f32",

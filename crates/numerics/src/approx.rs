@@ -39,6 +39,8 @@ pub const LG2: [u32; 10] = [
 pub const TANH: [u32; 5] = [0xbeaa_aaa9, 0x3e08_86a9, 0xbd5c_7aa7, 0x3cab_1faa, 0xbbc2_b6f1];
 /// `pi / 2` as a sum of three numbers.
 pub const HALF_PI: [u32; 3] = [0x3fc9_0fdb, 0xb33b_bd2e, 0xa6f7_2ced];
+/// `2 pi`
+pub const TWO_PI: u32 = 0x40c9_0fdb;
 /// `2 / pi`
 pub const TWO_OVER_PI: u32 = 0x3f22_f983;
 /// `2 / ln 2`
@@ -132,6 +134,33 @@ pub fn sin(a: f32, ftz: bool) -> f32 {
 pub fn cos(a: f32, ftz: bool) -> f32 {
     let (quadrant, rest) = reduce(flush(a, ftz));
     flush(sine(quadrant.wrapping_add(1), rest), ftz)
+}
+
+/// The quadrant of an angle in turns, and its distance in radians from the quadrant's middle axis.
+///
+/// The part of a turn is exact for every number; of an infinite one there is none.
+#[inline(always)]
+fn reduce_turns(turns: f32) -> (i32, f32) {
+    let part = turns - turns.round_ties_even();
+    let quadrant = (part * 4.0).round_ties_even();
+    let rest = quadrant.mul_add(-0.25, part);
+    (i32::from_f32(quadrant), rest * f32::from_bits(TWO_PI))
+}
+
+/// `sin.approx.2pi.ftz.f32`: of an angle in turns, whatever its size.
+#[inline(always)]
+pub fn sin_2pi(a: f32) -> f32 {
+    let a = flush(a, true);
+    let (quadrant, rest) = reduce_turns(a);
+    let value = flush(sine(quadrant, rest), true);
+    if a == 0.0 { a } else { value }
+}
+
+/// `cos.approx.2pi.ftz.f32`: as [`sin_2pi`].
+#[inline(always)]
+pub fn cos_2pi(a: f32) -> f32 {
+    let (quadrant, rest) = reduce_turns(flush(a, true));
+    flush(sine(quadrant.wrapping_add(1), rest), true)
 }
 
 /// `ex2.approx{.ftz}.f32`: 1.29 ulp (bound: 2 ulp), exact for whole numbers.

@@ -269,6 +269,22 @@ pub fn dp2a(a: u32, b: u32, c: u32, a_signed: bool, b_signed: bool, high: bool) 
     })
 }
 
+/// Applies `operation` to the bytes of `.u8x4` or `.s8x4` operands.
+#[inline(always)]
+pub fn bytes(a: u32, b: u32, operation: impl Fn(u8, u8) -> u8) -> u32 {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    u32::from_le_bytes(std::array::from_fn(|index| operation(a[index], b[index])))
+}
+
+/// The product of polynomials whose coefficients are bits, added without carries (`clmad`).
+#[inline(always)]
+pub fn carryless(a: u64, b: u64) -> u128 {
+    (0..64).fold(0, |sum, bit| {
+        let taken = u128::from(a >> bit & 1).wrapping_neg();
+        sum ^ u128::from(b) << bit & taken
+    })
+}
+
 /// Applies `operation` to the halves of `.u16x2` or `.s16x2` operands.
 #[inline(always)]
 pub fn halves(a: u32, b: u32, operation: impl Fn(u16, u16) -> u16) -> u32 {

@@ -606,6 +606,7 @@ pub(crate) fn is_timeless(op: &Op) -> bool {
                 | Op::IntUnary { .. }
                 | Op::Mul { .. }
                 | Op::Mad { .. }
+                | Op::Clmad { .. }
                 | Op::Mul24 { .. }
                 | Op::Mad24 { .. }
                 | Op::Sad { .. }

@@ -24,6 +24,7 @@ const WHY: &[(&str, &str)] = &[
         "multimem.",
         "it loads, and faults where a thread comes to it: there are no multicast objects, `CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED` is 0",
     ),
+    ("fabric.", "it loads, and faults where a thread comes to it: there are no logical endpoints"),
     (".im2col::w", "`cuTensorMapEncodeIm2colWide`, which makes the tensor maps, is refused"),
     (
         "txq.",
@@ -66,7 +67,7 @@ pub(super) fn generate(outputs: &mut Vec<Output>) -> Result<()> {
         "# Which instructions run, and how they are compiled
 
 Each form of the instruction tables (`crates/ptx/src/isa`, in their notation), section by section of the PTX manual, with the PTX version and target that brought it.
-{run} of {forms} run in the interpreter. The others load; the launch of a kernel that reaches one is refused with its name and line, for the reason given, but for `multimem`.
+{run} of {forms} run in the interpreter. The others load; the launch of a kernel that reaches one is refused with its name and line, for the reason given, but for `multimem` and `fabric`.
 Each word of each form was tried once; of forms whose operands the tables leave to the lowering, the examples of `isa/examples.rs`.
 
 *compiled* is what the vector compiler makes of a form, as `warploom_simt::codegen::how` decides by operation, type and modifiers. What else decides is not of the instruction: where threads part,
@@ -143,7 +144,7 @@ impl Tried {
 /// A module of one kernel with an instruction, for the first target that takes it as it stands.
 fn module(instruction: &str) -> Option<warploom_ptx::VerifiedModule> {
     const TARGETS: [(u32, u32, u32, &str); 5] =
-        [(9, 2, 90, "a"), (9, 2, 100, "a"), (9, 2, 120, "a"), (6, 3, 60, ""), (6, 4, 70, "")];
+        [(9, 5, 90, "a"), (9, 5, 100, "a"), (9, 5, 120, "a"), (6, 3, 60, ""), (6, 4, 70, "")];
     TARGETS.iter().find_map(|(major, minor, sm, suffix)| {
         // 128-bit registers came later than the oldest of them.
         let wide = " .reg .b128 %b128x<8>;";
@@ -151,7 +152,7 @@ fn module(instruction: &str) -> Option<warploom_ptx::VerifiedModule> {
         let text = format!(
             ".version {major}.{minor}\n.target sm_{sm}{suffix}\n.address_size 64\n.entry k()\n{{{declarations}\n{instruction}\nret;\n}}\n"
         );
-        load(text.as_bytes(), &Options { driver_version: 13020, sm: *sm }).ok()
+        load(text.as_bytes(), &Options { driver_version: 13050, sm: *sm }).ok()
     })
 }
 

@@ -201,6 +201,7 @@ impl Cluster {
                     MbarrierOp::Inval
                     | MbarrierOp::ExpectTx { .. }
                     | MbarrierOp::CompleteTx { .. }
+                    | MbarrierOp::CheckLayout
                     | MbarrierOp::Test => return,
                 };
                 if !arrives {

@@ -366,8 +366,8 @@ impl CtaObserver for ClusterRace {
 }
 
 fn strength(told: &Told<'_>) -> Strength {
-    // `red.async` is relaxed for the cluster, and what a bulk copy reduces to for the device (PTX ISA 9.7.13.7, 9.7.9.25.4.2).
-    if told.proxy == Proxy::Async && told.kind == AccessKind::Atomic {
+    // Without a word about it, `red.async` is relaxed for the cluster, and what a bulk copy reduces to for the device (PTX ISA 9.7.13.7, 9.7.9.25.4.2).
+    if told.proxy == Proxy::Async && told.kind == AccessKind::Atomic && told.semantics == Semantics::Weak {
         return if told.space == Space::Shared { Strength::Cluster } else { Strength::Gpu };
     }
     match told.semantics {

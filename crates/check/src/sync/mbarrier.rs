@@ -12,6 +12,8 @@ use super::barrier::lanes;
 const SIZE: u32 = 8;
 /// The largest count of arrivals and of bytes (PTX ISA 9.7.13.15.2).
 const MOST: u32 = (1 << 20) - 1;
+/// Of arrivals at an object of `.layout::v1`.
+const MOST_OF_V1: u32 = (1 << 9) - 1;
 
 #[derive(Clone, Copy)]
 struct Object {
@@ -107,8 +109,8 @@ impl Objects {
     }
 
     fn operate_lane(&mut self, at: &At, address: u32, op: &MbarrierOp<'_>, lane: usize) -> Option<Finding> {
-        if let MbarrierOp::Init { count } = *op {
-            return self.init(at, address, count[lane]);
+        if let MbarrierOp::Init { count, v1 } = *op {
+            return self.init(at, address, count[lane], v1);
         }
         let object = match self.objects.get_mut(&address) {
             Some(object) if object.valid => object,
@@ -122,7 +124,7 @@ impl Objects {
             }
         };
         match *op {
-            MbarrierOp::Init { .. } => None,
+            MbarrierOp::Init { .. } | MbarrierOp::CheckLayout => None,
             MbarrierOp::Inval => {
                 let finding = object.unexpected(address);
                 *object = Object { valid: false, at: *at, ..*object };
@@ -150,11 +152,12 @@ impl Objects {
         }
     }
 
-    fn init(&mut self, at: &At, address: u32, count: u32) -> Option<Finding> {
+    fn init(&mut self, at: &At, address: u32, count: u32, v1: bool) -> Option<Finding> {
         let object = Object { valid: true, at: *at, counts: Counts::new(count), arrived: None, came: None };
         let before = self.objects.insert(address, object).filter(|object| object.valid);
-        if count == 0 || count > MOST {
-            let text = format!("{} is made for {count} arrivals: 1 to {MOST} can be counted", name(at, address));
+        let most = if v1 { MOST_OF_V1 } else { MOST };
+        if count == 0 || count > most {
+            let text = format!("{} is made for {count} arrivals: 1 to {most} can be counted", name(at, address));
             return Some(Finding::new("mbarrier", at, text));
         }
         let text = format!("mbarrier.init of {}, which is in use", name(at, address));

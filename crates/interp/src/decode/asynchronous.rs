@@ -16,7 +16,7 @@ use crate::ops::tensor::{self, MapChange, TensorSite, Transfer};
 impl Decoder<'_> {
     pub(super) fn mbarrier(&mut self, op: &MbarrierOp) -> Decoded {
         let kind = match op.kind {
-            MbarrierKind::Init { count } => Kind::Init { count: self.word(count) },
+            MbarrierKind::Init { count, v1 } => Kind::Init { count: self.word(count), v1 },
             MbarrierKind::Inval => Kind::Inval,
             MbarrierKind::ExpectTx { bytes } => Kind::ExpectTx { bytes: self.word(bytes) },
             MbarrierKind::CompleteTx { bytes } => Kind::CompleteTx { bytes: self.word(bytes) },
@@ -31,6 +31,7 @@ impl Decoder<'_> {
                 let phase = if parity { Phase::Parity(self.word(state)) } else { Phase::Token(self.double(state)) };
                 Kind::Test { waits: blocking, phase, d: self.predicate_out(dst) }
             }
+            MbarrierKind::CheckLayout { dst, v1 } => Kind::CheckLayout { v1, d: self.predicate_out(dst) },
             MbarrierKind::PendingCount { dst, state } => {
                 let (a, d) = (self.double(state), self.word_out(dst, false));
                 self.emit(Op::scalar(mbarrier::pending_count), d, [a, 0, 0], 0);
@@ -74,6 +75,7 @@ impl Decoder<'_> {
             | AsyncOp::BulkPrefetch { .. } => Ok(()),
             AsyncOp::Bulk {
                 reduce,
+                scope,
                 dst_space,
                 src_space,
                 dst,
@@ -87,6 +89,7 @@ impl Decoder<'_> {
             } => {
                 let site = BulkSite {
                     reduce: *reduce,
+                    scope: scope.map(super::observe::scope),
                     to: self.at(*dst_space, dst)?,
                     from: self.at(*src_space, src)?,
                     size: self.word(*size),

@@ -28,6 +28,7 @@ impl<'i> Family<'i> {
             | Op::IntUnary { .. }
             | Op::Mul { .. }
             | Op::Mad { .. }
+            | Op::Clmad { .. }
             | Op::Mul24 { .. }
             | Op::Mad24 { .. }
             | Op::Sad { .. }

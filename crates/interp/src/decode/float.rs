@@ -144,6 +144,8 @@ fn unary(op: FloatUnaryOp, ty: ScalarType, how: How) -> Decoded<Op> {
         (ScalarType::F32, RsqrtApprox) => by_mode!(ops::RsqrtApprox, how, [How::PLAIN, FTZ]),
         (ScalarType::F32, Sin) => by_mode!(ops::Sin, how, [How::PLAIN, FTZ]),
         (ScalarType::F32, Cos) => by_mode!(ops::Cos, how, [How::PLAIN, FTZ]),
+        (ScalarType::F32, Sin2pi) => by_mode!(ops::Sin2pi, how, [FTZ]),
+        (ScalarType::F32, Cos2pi) => by_mode!(ops::Cos2pi, how, [FTZ]),
         (ScalarType::F32, Lg2) => by_mode!(ops::Lg2, how, [How::PLAIN, FTZ]),
         (ScalarType::F32, Ex2) => by_mode!(ops::Ex2, how, [How::PLAIN, FTZ]),
         (ScalarType::F32, Tanh) => by_mode!(ops::Tanh, how),

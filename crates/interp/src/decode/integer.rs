@@ -100,6 +100,10 @@ impl Decoder<'_> {
                 };
                 self.three(op, ty, dst, [a, b, c]);
             }
+            Ir::Clmad { hi, dst, a, b, c } => {
+                let op = if hi { Op::lanes::<int::ClmadHi>() } else { Op::lanes::<int::ClmadLo>() };
+                self.three(op, ScalarType::U64, dst, [a, b, c]);
+            }
             Ir::Mul24 { mode, ty, dst, a, b } => {
                 let op = match (mode, ty.is_signed()) {
                     (MulMode::Lo, false) => Op::lanes::<int::Mul24LoU>(),
@@ -245,7 +249,7 @@ impl Decoder<'_> {
 
 fn integer_binary(op: IntBinaryOp, ty: ScalarType, sat: bool, relu: bool) -> Decoded<Op> {
     use IntBinaryOp::{Add, Div, Max, Min, Rem, Sub};
-    use ScalarType::{S16x2, S32, U16x2, U32};
+    use ScalarType::{S8x4, S16x2, S32, U8x4, U16x2, U32};
     Ok(match (op, ty, sat, relu) {
         (Add, U16x2 | S16x2, false, false) => Op::lanes::<int::AddX2>(),
         (Add, U16x2, true, false) => Op::lanes::<int::AddSatU16x2>(),
@@ -256,7 +260,19 @@ fn integer_binary(op: IntBinaryOp, ty: ScalarType, sat: bool, relu: bool) -> Dec
         (Max, S16x2, false, false) => Op::lanes::<int::MaxS16x2>(),
         (Min, S16x2, false, true) => Op::lanes::<int::MinReluS16x2>(),
         (Max, S16x2, false, true) => Op::lanes::<int::MaxReluS16x2>(),
-        (_, U16x2 | S16x2, ..) => return Err(Refused::Unsupported),
+        (Add, U8x4 | S8x4, false, false) => Op::lanes::<int::AddX4>(),
+        (Sub, U8x4 | S8x4, false, false) => Op::lanes::<int::SubX4>(),
+        (Add, U8x4, true, false) => Op::lanes::<int::AddSatU8x4>(),
+        (Add, S8x4, true, false) => Op::lanes::<int::AddSatS8x4>(),
+        (Sub, U8x4, true, false) => Op::lanes::<int::SubSatU8x4>(),
+        (Sub, S8x4, true, false) => Op::lanes::<int::SubSatS8x4>(),
+        (Min, U8x4, false, false) => Op::lanes::<int::MinU8x4>(),
+        (Max, U8x4, false, false) => Op::lanes::<int::MaxU8x4>(),
+        (Min, S8x4, false, false) => Op::lanes::<int::MinS8x4>(),
+        (Max, S8x4, false, false) => Op::lanes::<int::MaxS8x4>(),
+        (Min, S8x4, false, true) => Op::lanes::<int::MinReluS8x4>(),
+        (Max, S8x4, false, true) => Op::lanes::<int::MaxReluS8x4>(),
+        (_, U16x2 | S16x2 | U8x4 | S8x4, ..) => return Err(Refused::Unsupported),
         (Add, S32, true, false) => Op::lanes::<int::AddSatS32>(),
         (Sub, S32, true, false) => Op::lanes::<int::SubSatS32>(),
         (Add, U32, true, false) => Op::lanes::<int::AddSatU32>(),

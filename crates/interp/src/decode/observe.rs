@@ -273,7 +273,11 @@ impl Decoder<'_> {
                 self.tell(Event::Fence { semantics: Semantics::Release, scope: Scope::Cluster });
                 Ok(None)
             }
-            Ir::Fence(FenceOp::Proxy(_)) => {
+            Ir::Fence(FenceOp::Proxy(fence)) => {
+                // Through an alias all memory is accessed, so that one way of it orders what a fence of the threads does.
+                if let (ir::Proxy::Alias, Some(semantics), Some(scope)) = (fence.proxy, fence.semantics, fence.scope) {
+                    self.tell(Event::Fence { semantics: self::semantics(semantics), scope: self::scope(scope) });
+                }
                 self.tell(Event::ProxyFence);
                 Ok(None)
             }
@@ -369,7 +373,7 @@ impl Decoder<'_> {
 
     fn mbarrier_event(&mut self, op: &ir::MbarrierOp) -> Decoded<Option<Event>> {
         let object = match op.kind {
-            MbarrierKind::Init { count } => ObjectOp::Init { count: self.word(count) },
+            MbarrierKind::Init { count, v1 } => ObjectOp::Init { count: self.word(count), v1 },
             MbarrierKind::Inval => ObjectOp::Inval,
             MbarrierKind::ExpectTx { bytes } => ObjectOp::ExpectTx { bytes: self.word(bytes) },
             MbarrierKind::CompleteTx { bytes } => ObjectOp::CompleteTx { bytes: self.word(bytes) },
@@ -378,6 +382,7 @@ impl Decoder<'_> {
                 let (expects, count) = if expect_tx { (operand, None) } else { (None, operand) };
                 ObjectOp::Arrive { drops, expects, count }
             }
+            MbarrierKind::CheckLayout { .. } => ObjectOp::CheckLayout,
             MbarrierKind::Wait { .. } => ObjectOp::Test,
             MbarrierKind::PendingCount { .. } => return Ok(None),
         };
@@ -463,7 +468,7 @@ fn semantics(semantics: ir::Semantics) -> Semantics {
     }
 }
 
-fn scope(scope: ir::Scope) -> Scope {
+pub(super) fn scope(scope: ir::Scope) -> Scope {
     match scope {
         ir::Scope::Cta => Scope::Cta,
         ir::Scope::Cluster => Scope::Cluster,

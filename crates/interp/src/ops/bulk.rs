@@ -8,6 +8,7 @@ use std::ops::Range;
 use warploom_exec::address::{SHARED_PER_CTA, shared_address};
 use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
 use warploom_exec::memory::Order;
+use warploom_exec::observe::Scope;
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
 use crate::machine::{Flow, Machine, lanes};
@@ -33,6 +34,8 @@ pub(crate) struct At {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BulkSite {
     pub(crate) reduce: Option<(AtomicOp, ScalarType)>,
+    /// Of `.relaxed`.
+    pub(crate) scope: Option<Scope>,
     pub(crate) to: At,
     pub(crate) from: At,
     /// 32-bit row of the bytes.
@@ -113,11 +116,11 @@ pub(crate) fn remote(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
     for lane in lanes(mask) {
         let size = site.ty.bytes() as usize;
         if site.reduce.is_some() {
-            machine.tell_async(AccessKind::Atomic, site.to.space, to[lane], size * site.src.len(), lane);
+            machine.tell_async(AccessKind::Atomic, None, (site.to.space, to[lane]), size * site.src.len(), lane);
         } else if machine.cta.observer.is_some() {
             let value = |slot: &Slot| machine.lane(*slot, lane).to_le_bytes();
             let bytes: Vec<u8> = site.src.iter().flat_map(|slot| value(slot).into_iter().take(size)).collect();
-            machine.tell_async_store(site.to.space, to[lane], &bytes, lane);
+            machine.tell_async_store(None, (site.to.space, to[lane]), &bytes, lane);
         }
         if let Err(kind) = machine.remote_one(site, to[lane], mbarriers[lane], lane) {
             return machine.fail(1 << lane, kind);
@@ -214,7 +217,7 @@ impl Machine<'_> {
         let mut bytes = vec![0; size as usize];
         let range = masks.range(bytes.len());
         let start = range.start as u64;
-        self.tell_async(AccessKind::Load, site.from.space, from + start, range.len(), lane);
+        self.tell_async(AccessKind::Load, site.scope, (site.from.space, from + start), range.len(), lane);
         if site.from.space == StateSpace::Global {
             aligned(from, PIECE, AccessKind::Load)?;
             let read = self.view.read_bytes(from + start, &mut bytes[range.clone()]);
@@ -224,8 +227,8 @@ impl Machine<'_> {
             bytes.copy_from_slice(self.shared_bytes(space, from, size as usize, PIECE, AccessKind::Load)?);
         }
         let stores = |machine: &mut Self, space: StateSpace, address: u64, bytes: &[u8]| match site.reduce {
-            Some(_) => machine.tell_async(AccessKind::Atomic, space, address, bytes.len(), lane),
-            None => machine.tell_async_store(space, address, bytes, lane),
+            Some(_) => machine.tell_async(AccessKind::Atomic, site.scope, (space, address), bytes.len(), lane),
+            None => machine.tell_async_store(site.scope, (space, address), bytes, lane),
         };
         match (masks.targets, masks.bytes) {
             (Some(targets), _) => {
@@ -261,7 +264,7 @@ impl Machine<'_> {
         everywhere: bool,
         lane: usize,
     ) -> Result<(), FaultKind> {
-        self.tell_async_store(site.to.space, to, &[0; RESPONSE], lane);
+        self.tell_async_store(None, (site.to.space, to), &[0; RESPONSE], lane);
         let bytes = self.shared_bytes(site.to.space, to, RESPONSE, PIECE, AccessKind::Store)?;
         bytes.fill(0);
         if !everywhere {
@@ -271,7 +274,7 @@ impl Machine<'_> {
         let ranks = self.cta.cluster.as_ref().map_or(1, |cluster| cluster.size());
         for rank in 0..ranks {
             let in_rank = |address: u64| Self::in_each(1 << rank, address).next().unwrap_or(address);
-            self.tell_async_store(StateSpace::Cluster, in_rank(to), &[0; RESPONSE], lane);
+            self.tell_async_store(None, (StateSpace::Cluster, in_rank(to)), &[0; RESPONSE], lane);
             match self.shared_bytes(StateSpace::Cluster, in_rank(to), RESPONSE, PIECE, AccessKind::Store) {
                 Ok(bytes) => bytes.fill(0),
                 Err(FaultKind::CtaHasExited { .. }) => continue,

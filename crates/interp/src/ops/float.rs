@@ -31,6 +31,8 @@ functions! {
     RsqrtApprox(a: f32; how) -> f32 { approx::rsqrt(a, how.ftz()) }
     Sin(a: f32; how) -> f32 { approx::sin(a, how.ftz()) }
     Cos(a: f32; how) -> f32 { approx::cos(a, how.ftz()) }
+    Sin2pi(a: f32; how) -> f32 { approx::sin_2pi(a) }
+    Cos2pi(a: f32; how) -> f32 { approx::cos_2pi(a) }
     Lg2(a: f32; how) -> f32 { approx::lg2(a, how.ftz()) }
     Ex2(a: f32; how) -> f32 { approx::ex2(a, how.ftz()) }
     Tanh(a: f32; how) -> f32 { approx::tanh(a) }

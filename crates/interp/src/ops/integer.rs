@@ -73,6 +73,9 @@ lane_ops! {
     AddSatU32(a: u32, b: u32) -> u32 { integer::add_sat(a, b) }
     MadHiSatS32(a: i32, b: i32, c: i32) -> i32 { integer::mad_high_sat(a, b, c) }
 
+    ClmadLo(a: u64, b: u64, c: u64) -> u64 { integer::carryless(a, b) as u64 ^ c }
+    ClmadHi(a: u64, b: u64, c: u64) -> u64 { (integer::carryless(a, b) >> 64) as u64 ^ c }
+
     Mul24LoU(a: u32, b: u32) -> u32 { integer::mul24(a, b, false, false) }
     Mul24LoS(a: u32, b: u32) -> u32 { integer::mul24(a, b, true, false) }
     Mul24HiU(a: u32, b: u32) -> u32 { integer::mul24(a, b, false, true) }
@@ -92,6 +95,19 @@ lane_ops! {
     MaxS16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, |a, b| (a as i16).max(b as i16) as u16) }
     MinReluS16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16) }
     MaxReluS16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16) }
+
+    AddX4(a: u32, b: u32) -> u32 { integer::bytes(a, b, u8::wrapping_add) }
+    SubX4(a: u32, b: u32) -> u32 { integer::bytes(a, b, u8::wrapping_sub) }
+    AddSatU8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, u8::saturating_add) }
+    AddSatS8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, |a, b| (a as i8).saturating_add(b as i8) as u8) }
+    SubSatU8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, u8::saturating_sub) }
+    SubSatS8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, |a, b| (a as i8).saturating_sub(b as i8) as u8) }
+    MinU8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, u8::min) }
+    MaxU8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, u8::max) }
+    MinS8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, |a, b| (a as i8).min(b as i8) as u8) }
+    MaxS8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, |a, b| (a as i8).max(b as i8) as u8) }
+    MinReluS8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, |a, b| (a as i8).min(b as i8).max(0) as u8) }
+    MaxReluS8x4(a: u32, b: u32) -> u32 { integer::bytes(a, b, |a, b| (a as i8).max(b as i8).max(0) as u8) }
 
     Fns(a: u32, b: u32, c: i32) -> u32 { integer::fns(a, b, c) }
     BfeU32(a: u32, b: u32, c: u32) -> u32 { integer::bfe(a, b, c) }

@@ -25,6 +25,7 @@ pub(crate) struct MbarrierSite {
 pub(crate) enum Kind {
     Init {
         count: u32,
+        v1: bool,
     },
     Inval,
     ExpectTx {
@@ -42,6 +43,10 @@ pub(crate) enum Kind {
     /// `cp.async.mbarrier.arrive`; `counted`: `.noinc`, the arrival is one of those that the object counts on.
     ArriveOfCopies {
         counted: bool,
+    },
+    CheckLayout {
+        v1: bool,
+        d: u32,
     },
     /// `waits`: `try_wait`.
     Test {
@@ -65,17 +70,19 @@ pub(crate) fn mbarrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     let function = machine.function;
     let site = &function.mbarriers[inst.imm as usize];
     let addresses = machine.addresses(site.base, site.offset);
-    if let Kind::Test { waits, phase, d } = site.kind {
-        return test(machine, inst.imm, mask, (waits, phase, d));
+    match site.kind {
+        Kind::Test { waits, phase, d } => return test(machine, inst.imm, mask, (waits, phase, d)),
+        Kind::CheckLayout { v1, d } => return check_layout(machine, site, mask, (v1, d)),
+        _ => {}
     }
     for lane in lanes(mask) {
         let word = |row: u32| machine.frame.r32[row as usize][lane];
         let (bytes, count) = match site.kind {
-            Kind::Init { count } => (0, word(count)),
+            Kind::Init { count, .. } => (0, word(count)),
             Kind::ExpectTx { bytes } | Kind::CompleteTx { bytes } => (word(bytes), 0),
             Kind::Arrive { expects, count, .. } => (expects.map_or(0, word), count.map_or(1, word)),
             Kind::ArriveOfCopies { .. } => (0, 1),
-            Kind::Inval | Kind::Test { .. } => (0, 0),
+            Kind::Inval | Kind::CheckLayout { .. } | Kind::Test { .. } => (0, 0),
         };
         let mut object = match machine.mbarrier(site.space, addresses[lane]) {
             Ok(object) => object,
@@ -90,8 +97,8 @@ pub(crate) fn mbarrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
         }
         let mut sound = true;
         match site.kind {
-            Kind::Init { .. } => object = Object::new(count),
-            Kind::Inval | Kind::Test { .. } => object = Object(0),
+            Kind::Init { v1, .. } => object = Object::new(count, v1),
+            Kind::Inval | Kind::CheckLayout { .. } | Kind::Test { .. } => object = Object(0),
             Kind::ExpectTx { .. } => sound = object.expect_bytes(bytes),
             Kind::CompleteTx { .. } => object.complete_bytes(bytes),
             Kind::Arrive { drops, .. } => {
@@ -117,6 +124,20 @@ pub(crate) fn mbarrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
         }
     }
     machine.stores += 1;
+    Flow::Next
+}
+
+/// `check_layout`
+fn check_layout(machine: &mut Machine<'_>, site: &MbarrierSite, mask: u32, (v1, d): (bool, u32)) -> Flow {
+    let addresses = machine.addresses(site.base, site.offset);
+    let mut of_it = 0;
+    for lane in lanes(mask) {
+        match machine.mbarrier(site.space, addresses[lane]) {
+            Ok(object) => of_it |= u32::from(object.is_v1() == v1) << lane,
+            Err(kind) => return machine.fail(1 << lane, kind),
+        }
+    }
+    machine.put_predicate(d, mask, of_it);
     Flow::Next
 }
 

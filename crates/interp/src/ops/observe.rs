@@ -143,12 +143,13 @@ pub(crate) struct Chosen {
 /// [`MbarrierOp`] with rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ObjectOp {
-    Init { count: u32 },
+    Init { count: u32, v1: bool },
     Inval,
     ExpectTx { bytes: u32 },
     CompleteTx { bytes: u32 },
     Arrive { drops: bool, expects: Option<u32>, count: Option<u32> },
     ArriveOfCopies { counted: bool },
+    CheckLayout,
     Test,
 }
 
@@ -302,7 +303,7 @@ impl Machine<'_> {
             Event::Mbarrier { space, base, offset, op, semantics, scope } => {
                 let addresses = self.in_shared(space, self.addresses(base, offset));
                 let op = match op {
-                    ObjectOp::Init { count } => MbarrierOp::Init { count: row(count) },
+                    ObjectOp::Init { count, v1 } => MbarrierOp::Init { count: row(count), v1 },
                     ObjectOp::Inval => MbarrierOp::Inval,
                     ObjectOp::ExpectTx { bytes } => MbarrierOp::ExpectTx { bytes: row(bytes) },
                     ObjectOp::CompleteTx { bytes } => MbarrierOp::CompleteTx { bytes: row(bytes) },
@@ -310,6 +311,7 @@ impl Machine<'_> {
                         MbarrierOp::Arrive { drops, expects: expects.map(row), count: count.map(row) }
                     }
                     ObjectOp::ArriveOfCopies { counted } => MbarrierOp::ArriveOfCopies { counted },
+                    ObjectOp::CheckLayout => MbarrierOp::CheckLayout,
                     ObjectOp::Test => MbarrierOp::Test,
                 };
                 observer.sync(&at, &SyncEvent::Mbarrier { addresses: &addresses, op, semantics, scope });

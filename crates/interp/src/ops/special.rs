@@ -144,6 +144,8 @@ fn uniform(machine: &Machine<'_>, register: SpecialReg) -> Option<u32> {
         ClockHi => (clock(machine.grid) >> 32) as u32,
         Globaltimer | GlobaltimerLo => nanoseconds() as u32,
         GlobaltimerHi => (nanoseconds() >> 32) as u32,
+        // All memory is as near to all workers.
+        LocalityDomainId | LocalityDomainSupplementalSm => 0,
         DynamicSmemSize => launch.dynamic_shared,
         // Where a cooperative grid synchronises: the upper and the lower half of the address.
         Envreg1 => (workspace(launch) >> 32) as u32,

@@ -207,14 +207,14 @@ impl Machine<'_> {
             Transfer::Store { reduce: Some(_), from } => (from, None, [AccessKind::Atomic, AccessKind::Load]),
         };
         for (address, inside) in rows.iter().filter_map(|row| row.inside.as_ref()) {
-            self.tell_async(kinds[0], StateSpace::Global, *address, inside.len() * unit, lane);
+            self.tell_async(kinds[0], None, (StateSpace::Global, *address), inside.len() * unit, lane);
         }
         let start = self.places(shared)[lane];
         let bytes: usize = rows.iter().map(|row| row.len * unit).sum();
         match targets {
             Some(targets) => Self::in_each(targets, start)
-                .for_each(|address| self.tell_async(kinds[1], StateSpace::Cluster, address, bytes, lane)),
-            None => self.tell_async(kinds[1], shared.space, start, bytes, lane),
+                .for_each(|address| self.tell_async(kinds[1], None, (StateSpace::Cluster, address), bytes, lane)),
+            None => self.tell_async(kinds[1], None, (shared.space, start), bytes, lane),
         }
     }
 

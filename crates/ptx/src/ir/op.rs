@@ -87,7 +87,11 @@ text! {
         SqrtApprox,
         RsqrtApprox,
         Sin,
+        /// Of an angle in turns.
+        Sin2pi,
         Cos,
+        /// Of an angle in turns.
+        Cos2pi,
         Lg2,
         Ex2,
         Tanh,
@@ -117,6 +121,8 @@ text! {
         Mul { mode: MulMode, ty: ScalarType, dst: Reg, a: Operand, b: Operand },
         /// `mad`; `sat` for `mad.hi.sat.s32`; with `Wide`, `dst` and `c` have twice the width of `ty`.
         Mad { mode: MulMode, ty: ScalarType, sat: bool, dst: Reg, a: Operand, b: Operand, c: Operand },
+        /// `clmad`: a half of the product of polynomials over two elements, and the exclusive or of `c` with it.
+        Clmad { hi: bool, dst: Reg, a: Operand, b: Operand, c: Operand },
         /// `mul24`; never `Wide`.
         Mul24 { mode: MulMode, ty: ScalarType, dst: Reg, a: Operand, b: Operand },
         Mad24 { mode: MulMode, ty: ScalarType, sat: bool, dst: Reg, a: Operand, b: Operand, c: Operand },
@@ -287,7 +293,8 @@ text! {
 
         /// A valid instruction without an own variant. Reaching it at a launch is CUDA_ERROR_NOT_SUPPORTED; see [`super::Body::unsupported`].
         Unexecuted(Box<Unexecuted>),
-        /// `multimem` (PTX ISA 9.7.9.13): an access to memory of a multicast object. There are none, so that it faults at whatever address.
+        /// `multimem` (PTX ISA 9.7.9.13) and `fabric` (9.7.10.5 of PTX ISA 9.3): an access to memory of a multicast object or of a logical endpoint. There are
+        /// none, so that it faults at whatever address.
         Multicast(Box<Unexecuted>),
     }
 }

@@ -97,7 +97,10 @@ text! {
 
 keywords! {
     /// A path that accesses take (PTX ISA 8.6).
-    Proxy { Alias = "alias", Async = "async", AsyncGeneric = "async::generic", TensormapGeneric = "tensormap::generic", }
+    Proxy {
+        Alias = "alias", Async = "async", AsyncGeneric = "async::generic", TensormapGeneric = "tensormap::generic",
+        GenericFabric = "generic::fabric", FabricGeneric = "fabric::generic", FabricFabric = "fabric::fabric",
+    }
 }
 
 text! {
@@ -141,8 +144,10 @@ text! {
     #[derive(Clone, Debug, PartialEq)]
     #[allow(missing_docs)]
     pub enum MbarrierKind {
+        /// `v1`: of `.layout::v1`, which counts fewer arrivals.
         Init {
             count: Operand,
+            v1: bool,
         },
         Inval,
         ExpectTx {
@@ -171,6 +176,11 @@ text! {
         PendingCount {
             dst: Reg,
             state: Operand,
+        },
+        /// Whether the object is of `.layout::v1`, or else of `.layout::v0`.
+        CheckLayout {
+            dst: Reg,
+            v1: bool,
         },
     }
 }
@@ -209,6 +219,8 @@ text! {
         Bulk {
             /// Operation and type of `cp.reduce.async.bulk`.
             reduce: Option<(AtomicOp, ScalarType)>,
+            /// `.relaxed`: each 16 bytes, or each element of a reduction, are an access of that scope; else a weak one, or of a reduction one of the device's scope.
+            scope: Option<Scope>,
             /// Space written.
             dst_space: Space,
             /// Space read.

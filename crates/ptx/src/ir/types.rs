@@ -321,6 +321,7 @@ keywords! {
         ReservedSmemOffset0 = "reserved_smem_offset_0", ReservedSmemOffset1 = "reserved_smem_offset_1",
         TotalSmemSize = "total_smem_size", AggrSmemSize = "aggr_smem_size", DynamicSmemSize = "dynamic_smem_size",
         CurrentGraphExec = "current_graph_exec",
+        LocalityDomainId = "locality_domain_id", LocalityDomainSupplementalSm = "locality_domain_supplemental_sm",
     }
 }
 

@@ -15,6 +15,8 @@ const EXAMPLES: &[&str] = &[
     "multimem.ld_reduce.relaxed.sys.global.add.u32 %b32x0, [%b64x0];",
     "multimem.st.relaxed.sys.global.u32 [%b64x0], %b32x0;",
     "multimem.red.relaxed.sys.global.add.u32 [%b64x0], %b32x0;",
+    "multimem.cp.async.bulk.weak.global.shared::cta.bulk_group.cp_mask [%b64x0], [%b32x0], 16, %b16x0;",
+    "multimem.cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128 [%b64x0], [%b32x0], 16;",
     "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %b64x0, [%b64x1], 4096, 8192;",
     "isspacep.shared %pred0, %b64x0;",
     // 9.7.9.25
@@ -30,6 +32,12 @@ const EXAMPLES: &[&str] = &[
     "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%b64x0], [%b32x0], 16, %b64x1, %b16x0;",
     "cp.async.bulk.global.shared::cta.bulk_group [%b64x0], [%b32x0], 16;",
     "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%b64x0], [%b32x0], 16, %b16x0;",
+    "cp.async.bulk.relaxed.gpu.shared::cluster.global.mbarrier::complete_tx::bytes.b128 [%b32x0], [%b64x0], 16, [%b32x1];",
+    "cp.async.bulk.relaxed.sys.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint.b128 [%b32x0], [%b64x0], 16, [%b32x1], %b16x0, %b64x1;",
+    "cp.async.bulk.relaxed.cta.shared::cta.global.mbarrier::complete_tx::bytes.b128 [%b32x0], [%b64x0], 16, [%b32x1];",
+    "cp.async.bulk.relaxed.cta.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob.b128 [%b32x0], [%b64x0], 16, 4, %b32x2, [%b32x1];",
+    "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.L2::cache_hint.cp_mask.b128 [%b64x0], [%b32x0], 16, %b64x1, %b16x0;",
+    "cp.async.bulk.relaxed.gpu.global.shared::cta.bulk_group.b128 [%b64x0], [%b32x0], 16;",
     "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%b32x0], [%b64x0, {b32 2}], [%b32x1];",
     "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%b32x0], [%b64x0, {b32 4}], [%b32x1], {b16 2};",
     "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%b32x0], [%b64x0, {b32 5}], [%b32x1];",
@@ -59,6 +67,11 @@ const EXAMPLES: &[&str] = &[
     "bra next; next:",
     "targets: .branchtargets first, second; first: second: brx.idx %b32x0, targets;",
     "prototype: .callprototype _ (); call %b64x0, prototype;",
+    // 9.7.13
+    "mbarrier.test_wait.phase_type::primary.shared::cta.b64 %pred0|%pred1, %b8x0, [%b32x0], %b64x1;",
+    "mbarrier.test_wait.parity.phase_type::primary.shared::cta.b64 %pred0|%pred1, [%b32x0], %b32x1;",
+    "mbarrier.try_wait.phase_type::primary.shared::cta.b64 %pred0, [%b32x0], %b64x1, %b32x1;",
+    "mbarrier.try_wait.parity.phase_type::primary.shared::cta.b64 %pred0|%pred1, [%b32x0], %b32x1;",
     // 9.7.14
     "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {b32 8}, [%b64x0], 16;",
     "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%b64x0], {f32 8}, 16;",

@@ -5,14 +5,14 @@ use crate::ir::keywords;
 keywords! {
     /// An opcode, without its modifiers.
     Opcode {
-        Add = "add", Sub = "sub", Mul = "mul", Mad = "mad", Mul24 = "mul24", Mad24 = "mad24", Sad = "sad", Div = "div",
+        Add = "add", Sub = "sub", Mul = "mul", Mad = "mad", Clmad = "clmad", Mul24 = "mul24", Mad24 = "mad24", Sad = "sad", Div = "div",
         Rem = "rem", Abs = "abs", Neg = "neg", Min = "min", Max = "max", Popc = "popc", Clz = "clz", Bfind = "bfind",
         Fns = "fns", Brev = "brev", Bfe = "bfe", Bfi = "bfi", Szext = "szext", Bmsk = "bmsk", Dp4a = "dp4a", Dp2a =
         "dp2a", Addc = "addc", Subc = "subc", Madc = "madc", Testp = "testp", Copysign = "copysign", Fma = "fma", Rcp =
         "rcp", Sqrt = "sqrt", Rsqrt = "rsqrt", Sin = "sin", Cos = "cos", Lg2 = "lg2", Ex2 = "ex2", Tanh = "tanh", Set =
         "set", Setp = "setp", Selp = "selp", Slct = "slct", And = "and", Or = "or", Xor = "xor", Not = "not", Cnot =
         "cnot", Lop3 = "lop3", Shf = "shf", Shl = "shl", Shr = "shr", Mov = "mov", Shfl = "shfl", Prmt = "prmt", Ld =
-        "ld", Ldu = "ldu", St = "st", Multimem = "multimem", Prefetch = "prefetch", Prefetchu = "prefetchu",
+        "ld", Ldu = "ldu", St = "st", Multimem = "multimem", Fabric = "fabric", Prefetch = "prefetch", Prefetchu = "prefetchu",
         Applypriority = "applypriority", Discard = "discard", Createpolicy = "createpolicy", Isspacep = "isspacep", Cvta
         = "cvta", Cvt = "cvt", Mapa = "mapa", Getctarank = "getctarank", Cp = "cp", Tensormap = "tensormap", Tex =
         "tex", Tld4 = "tld4", Txq = "txq", Istypep = "istypep", Suld = "suld", Sust = "sust", Sured = "sured", Suq =

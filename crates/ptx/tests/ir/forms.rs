@@ -37,7 +37,7 @@ fn every_form_lowers() {
         let mut loads = texts.is_empty();
         // Without `.sync`, warp instructions are gone from PTX ISA 6.4 on.
         for (version, target, sm) in
-            [("9.2", "sm_90a", 90), ("9.2", "sm_100a", 100), ("9.2", "sm_120a", 120), ("6.3", "sm_60", 60)]
+            [("9.5", "sm_90a", 90), ("9.5", "sm_100a", 100), ("9.5", "sm_120a", 120), ("6.3", "sm_60", 60)]
         {
             // 128-bit registers came later than the oldest of them.
             let wide = " .reg .b128 %b128x<8>;";
@@ -46,7 +46,7 @@ fn every_form_lowers() {
                 let module = format!(
                     ".version {version}\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
                 );
-                match load(module.as_bytes(), &Options { driver_version: 13020, sm }) {
+                match load(module.as_bytes(), &Options { driver_version: 13050, sm }) {
                     Ok(module) => {
                         check_operands(&module);
                         let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());

@@ -42,7 +42,7 @@ pub(crate) fn options(text: &str) -> Options {
 pub(crate) fn modules(folder: &Path) -> Vec<VerifiedModule> {
     let load = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).expect("a text");
-        load(text.as_bytes(), &Options { driver_version: 13020, ..options(&text) }).ok()
+        load(text.as_bytes(), &Options { driver_version: 13050, ..options(&text) }).ok()
     };
     files(folder, "ptx").iter().filter_map(load).collect()
 }
@@ -54,9 +54,9 @@ pub(crate) fn forms() -> impl Iterator<Item = VerifiedModule> {
         [("sm_90a", 90), ("sm_100a", 100), ("sm_120a", 120)].into_iter().filter_map(move |(target, sm)| {
             let declarations = instances::DECLARATIONS;
             let text = format!(
-                ".version 9.2\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
+                ".version 9.5\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
             );
-            load(text.as_bytes(), &Options { driver_version: 13020, sm }).ok()
+            load(text.as_bytes(), &Options { driver_version: 13050, sm }).ok()
         })
     })
 }

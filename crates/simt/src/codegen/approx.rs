@@ -22,16 +22,18 @@ impl Writer<'_> {
             FloatUnaryOp::RcpApprox => self.binary("fdiv", &one, &a),
             FloatUnaryOp::SqrtApprox => return Some(self.intrinsic("sqrt", &[&a])),
             FloatUnaryOp::Lg2 => return Some(self.lg2(&a, ftz)),
-            FloatUnaryOp::Sin => {
-                let (quadrant, rest) = self.quadrant(&a);
+            FloatUnaryOp::Sin | FloatUnaryOp::Sin2pi => {
+                let (quadrant, rest) =
+                    if op == FloatUnaryOp::Sin { self.quadrant(&a) } else { self.quadrant_of_turns(&a) };
                 let value = self.sine(&quadrant, &rest);
                 let value = self.flush(&value, ftz);
                 let zero = self.constant(a.ty, 0);
                 let is_zero = self.compare("oeq", &a, &zero);
                 return Some(self.select(&is_zero, &a, &value));
             }
-            FloatUnaryOp::Cos => {
-                let (quadrant, rest) = self.quadrant(&a);
+            FloatUnaryOp::Cos | FloatUnaryOp::Cos2pi => {
+                let (quadrant, rest) =
+                    if op == FloatUnaryOp::Cos { self.quadrant(&a) } else { self.quadrant_of_turns(&a) };
                 let next = self.constant(quadrant.ty, 1);
                 let quadrant = self.binary("add", &quadrant, &next);
                 self.sine(&quadrant, &rest)
@@ -232,6 +234,22 @@ impl Writer<'_> {
         }
         let rest = self.clamped(&rest, -0.79, 0.79);
         (self.saturated_integer(&quadrant, 32, true), rest)
+    }
+
+    fn quadrant_of_turns(&mut self, a: &Val) -> (Val, Val) {
+        let whole = self.intrinsic("roundeven", &[a]);
+        let part = self.binary("fsub", a, &whole);
+        let four = self.single(a.ty, 0x4080_0000);
+        let quadrants = self.binary("fmul", &part, &four);
+        let quadrant = self.intrinsic("roundeven", &[&quadrants]);
+        let quarter = self.single(a.ty, 0xbe80_0000);
+        let rest = self.intrinsic("fma", &[&quadrant, &quarter, &part]);
+        let turn = self.single(a.ty, approx::TWO_PI.into());
+        let rest = self.binary("fmul", &rest, &turn);
+        // Of what is no number both sine and cosine are none, whatever the quadrant.
+        let number = self.cast("fptosi", &quadrant, Element::Int(32));
+        let number = self.set(number.ty, format!("freeze {} {}", number.ty.text(), number.text));
+        (number, rest)
     }
 
     fn sine(&mut self, quadrant: &Val, r: &Val) -> Val {

@@ -83,8 +83,8 @@ impl Writer<'_> {
     fn fence(&mut self, inst: &Inst, fence: &FenceOp) -> Result<(), String> {
         match fence {
             FenceOp::Thread { semantics: Semantics::Sc, .. } => self.line("fence seq_cst"),
-            FenceOp::Thread { .. } => self.line("fence acq_rel"),
-            FenceOp::Proxy(_) | FenceOp::MbarrierInit => return Err(self.lacks(inst)),
+            FenceOp::Thread { .. } | FenceOp::Proxy(_) => self.line("fence acq_rel"),
+            FenceOp::MbarrierInit => return Err(self.lacks(inst)),
         }
         Ok(())
     }
@@ -211,6 +211,7 @@ impl Writer<'_> {
                 plain(self.divided(*op == IntBinaryOp::Rem, *ty, *a, *b))
             }
             Op::IntBinary { .. } => plain(self.summed_or_compared(inst)?),
+            Op::Clmad { hi, a, b, c, .. } => plain(self.without_carries(*hi, [*a, *b, *c])),
             Op::Mul24 { mode, ty, a, b, .. } => plain(self.product24(*mode == MulMode::Hi, *ty, *a, *b)),
             Op::Mad24 { mode, ty, sat, a, b, c, .. } => {
                 let product = self.product24(*mode == MulMode::Hi, *ty, *a, *b);

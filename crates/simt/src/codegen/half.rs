@@ -145,12 +145,17 @@ impl Writer<'_> {
     }
 
     /// The halves of pairs, as lanes.
-    pub(super) fn halves_of(&mut self, a: &Val) -> Val {
+    fn halves_of(&mut self, a: &Val) -> Val {
+        self.packed_parts(a, 16)
+    }
+
+    /// The parts of so many bits of packed values, as lanes.
+    pub(super) fn packed_parts(&mut self, a: &Val, part: u32) -> Val {
         let bits = a.ty.element.bits();
-        if bits == 16 {
+        if bits == part {
             return a.clone();
         }
-        let ty = Ty::int(16, a.ty.lanes.max(1) * (bits / 16));
+        let ty = Ty::int(part, a.ty.lanes.max(1) * (bits / part));
         self.set(ty, format!("bitcast {} {} to {}", a.ty.text(), a.text, ty.text()))
     }
 

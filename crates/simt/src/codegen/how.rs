@@ -3,8 +3,8 @@
 //! What else decides (where threads part, which threads come to a barrier, how an access's addresses lie) is not of the operation, and not here.
 
 use warploom_ptx::ir::{
-    AsyncOp, AtomicOp, BarrierOp, Base, FenceOp, IntBinaryOp, IntUnaryOp, MatrixOp, MulMode, Op, Operand, ReduxOp,
-    Rounding, ScalarType, Space, SpecialReg,
+    AsyncOp, AtomicOp, BarrierOp, Base, FenceOp, IntBinaryOp, IntUnaryOp, MatrixOp, MulMode, Op, Operand, Proxy,
+    ReduxOp, Rounding, ScalarType, Space, SpecialReg,
 };
 
 use super::atomic_half::halves;
@@ -70,6 +70,7 @@ pub fn how(op: &Op) -> How {
         Op::IntBinary { .. }
         | Op::Mul { .. }
         | Op::Mad { .. }
+        | Op::Clmad { .. }
         | Op::Mul24 { .. }
         | Op::Mad24 { .. }
         | Op::Sad { .. }
@@ -149,13 +150,12 @@ pub fn how(op: &Op) -> How {
         Op::Mbarrier(_) => How::Step,
         Op::Fence(FenceOp::MbarrierInit) => How::Nothing,
         Op::Fence(FenceOp::Thread { .. }) => How::Vector,
-        Op::Fence(FenceOp::Proxy(proxy)) => {
-            if proxy.tensormap.is_some() {
-                How::Declined
-            } else {
-                How::Nothing
-            }
-        }
+        Op::Fence(FenceOp::Proxy(fence)) => match fence.proxy {
+            _ if fence.tensormap.is_some() => How::Declined,
+            // One way of it orders what a fence of the threads does.
+            Proxy::Alias if fence.semantics.is_some() => How::Vector,
+            _ => How::Nothing,
+        },
         Op::Atom { op, ty, .. } => update(*op, *ty),
         // Processors have no such instruction, and lanes that are in step have no other way to bring what they have into an order.
         Op::Redux { op: ReduxOp::Min | ReduxOp::Max, ty: ScalarType::F32, .. } => How::Turns,

@@ -6,6 +6,15 @@ use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 use crate::shape::Shape;
 
+/// How many bits the parts of a packed type have.
+fn part_of(ty: ScalarType) -> Option<u32> {
+    match ty {
+        ScalarType::U16x2 | ScalarType::S16x2 => Some(16),
+        ScalarType::U8x4 | ScalarType::S8x4 => Some(8),
+        _ => None,
+    }
+}
+
 impl Writer<'_> {
     /// Quotient or remainder, of whole vectors: of up to 32 bits in double precision, which holds both without rounding. By zero all ones.
     pub(super) fn divided(&mut self, remainder: bool, ty: ScalarType, a: Operand, b: Operand) -> Val {
@@ -353,13 +362,15 @@ impl Writer<'_> {
         self.resize(&value, 32, false)
     }
 
-    /// `add`, `sub`, `min`, `max` with their modifiers; a pair is two lanes.
+    /// `add`, `sub`, `min`, `max` with their modifiers; of a packed type each part is a lane.
     pub(super) fn summed_or_compared(&mut self, inst: &Inst) -> Result<Val, String> {
         let Op::IntBinary { op, ty, sat, relu, a, b, .. } = &inst.op else { return Err(self.lacks(inst)) };
         let (a, b) = self.two(*a, *b, *ty);
         let whole = a.ty;
-        let paired = matches!(ty, ScalarType::U16x2 | ScalarType::S16x2);
-        let (a, b) = if paired { (self.halves_of(&a), self.halves_of(&b)) } else { (a, b) };
+        let (a, b) = match part_of(*ty) {
+            Some(bits) => (self.packed_parts(&a, bits), self.packed_parts(&b, bits)),
+            None => (a, b),
+        };
         let kind = if ty.is_signed() { "s" } else { "u" };
         let value = match (op, sat) {
             (IntBinaryOp::Add, false) => self.binary("add", &a, &b),

@@ -17,6 +17,7 @@ mod barrier;
 mod behind;
 mod by_function;
 mod carried;
+mod carryless;
 mod check;
 mod compare;
 mod convert;

@@ -42,6 +42,8 @@ pub(super) struct Machine {
     pub(super) wide_vectors: bool,
     /// Arithmetic on `.f16`.
     pub(super) halves: bool,
+    /// Bits of the registers whose 64-bit elements an instruction multiplies without carries.
+    pub(super) carryless: Option<u32>,
     /// See [`Processor::fetches_rows`].
     pub(super) fetches_rows: bool,
 }
@@ -55,6 +57,12 @@ impl Machine {
             x86: wide_vectors || has("+avx2"),
             wide_vectors,
             halves: wide_vectors && has("+avx512fp16"),
+            carryless: match () {
+                () if wide_vectors && has("+vpclmulqdq") => Some(512),
+                () if has("+avx2") && has("+vpclmulqdq") => Some(256),
+                () if has("+avx2") && has("+pclmul") => Some(128),
+                () => None,
+            },
             fetches_rows: processor.fetches_rows,
         }
     }

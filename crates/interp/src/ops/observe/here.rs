@@ -10,16 +10,29 @@ use crate::memory::StateSpace;
 
 impl Machine<'_> {
     /// Tells of an access of one lane by the asynchronous copy that runs, which [`Event::Here`] stands before.
-    pub(crate) fn tell_async(&mut self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
-        let site = AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) };
-        self.tell_here(site, address, lane, None);
+    /// It is weak, or relaxed of a scope.
+    pub(crate) fn tell_async(
+        &mut self,
+        kind: AccessKind,
+        scope: Option<Scope>,
+        (space, address): (StateSpace, u64),
+        bytes: usize,
+        lane: usize,
+    ) {
+        self.tell_here(asynchronous(kind, scope, space, bytes), address, lane, None);
     }
 
     /// The same of a store of these bytes.
-    pub(crate) fn tell_async_store(&mut self, space: StateSpace, address: u64, bytes: &[u8], lane: usize) {
-        let site = plain(AccessKind::Store, space, bytes.len() as u32, 1);
+    pub(crate) fn tell_async_store(
+        &mut self,
+        scope: Option<Scope>,
+        (space, address): (StateSpace, u64),
+        bytes: &[u8],
+        lane: usize,
+    ) {
+        let site = asynchronous(AccessKind::Store, scope, space, bytes.len());
         let values = |_: &mut Machine<'_>, _: u32, from: u32, out: &mut [u8]| element_bytes(bytes, from, out);
-        self.tell_here(AccessSite { proxy: Proxy::Async, ..site }, address, lane, Some(&values));
+        self.tell_here(site, address, lane, Some(&values));
     }
 
     /// Tells of a store of zeros of one lane by the instruction that runs, which [`Event::Here`] stands before.
@@ -104,5 +117,13 @@ impl Machine<'_> {
             tell(&mut *observer, &self.at(self.call_site(), mask));
             self.cta.observer = Some(observer);
         }
+    }
+}
+
+fn asynchronous(kind: AccessKind, scope: Option<Scope>, space: StateSpace, bytes: usize) -> AccessSite {
+    let site = AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) };
+    match scope {
+        Some(scope) => AccessSite { semantics: Semantics::Relaxed, scope, ..site },
+        None => site,
     }
 }

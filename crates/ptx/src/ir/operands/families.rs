@@ -33,7 +33,7 @@ macro_rules! families {
                 use ScalarType::{B64, Pred, U32};
                 match kind {
                     MbarrierKind::Inval => {}
-                    MbarrierKind::Init { count: operand }
+                    MbarrierKind::Init { count: operand, .. }
                     | MbarrierKind::ExpectTx { bytes: operand }
                     | MbarrierKind::CompleteTx { bytes: operand } => self.read(U32, operand),
                     MbarrierKind::Arrive { state, count, .. } => {
@@ -45,6 +45,7 @@ macro_rules! families {
                         self.read(if *parity { U32 } else { B64 }, state);
                         self.reads(U32, time_hint);
                     }
+                    MbarrierKind::CheckLayout { dst, .. } => self.def(Pred, dst),
                     MbarrierKind::PendingCount { dst, state } => {
                         self.def(U32, dst);
                         self.read(B64, state);

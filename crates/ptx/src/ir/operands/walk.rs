@@ -243,6 +243,10 @@ macro_rules! walk {
                         self.reads(B32, [lo, hi]);
                         self.read(U32, amount);
                     }
+                    Op::Clmad { dst, a, b, c, .. } => {
+                        self.def(B64, dst);
+                        self.reads(B64, [a, b, c]);
+                    }
                     Op::Dp4a { a_ty, b_ty, dst, a, b, c } | Op::Dp2a { a_ty, b_ty, dst, a, b, c, .. } => {
                         self.def(B32, dst);
                         self.read(*a_ty, a);

@@ -2,7 +2,7 @@
 
 use super::{Args, rounding, ty};
 use crate::ir::{
-    ClampMode, FloatBinaryOp, FloatUnaryOp, IntBinaryOp, IntUnaryOp, MulMode, Op, Reg, ScalarType, TestpOp,
+    ClampMode, FloatBinaryOp, FloatUnaryOp, IntBinaryOp, IntUnaryOp, MulMode, Op, Operand, Reg, ScalarType, TestpOp,
 };
 use crate::isa::{Modifiers, Opcode};
 
@@ -34,6 +34,10 @@ pub(super) fn operation(opcode: Opcode, m: &Modifiers, args: Args<'_>, carries: 
                 return Op::MadCarry { mode, carry_in, carry_out, ty, dst, a, b, c };
             }
             Op::Mad { mode, ty, sat, dst, a, b, c }
+        }
+        Opcode::Clmad => {
+            let (dst, a, b, c) = (args.dst(0), args.src(1), args.src(2), args.src(3));
+            Op::Clmad { hi: m.has("hi"), dst, a, b, c }
         }
         Opcode::Mul24 => Op::Mul24 { mode: mul_mode(m), ty, dst: args.dst(0), a: args.src(1), b: args.src(2) },
         Opcode::Mad24 => {
@@ -68,6 +72,11 @@ pub(super) fn operation(opcode: Opcode, m: &Modifiers, args: Args<'_>, carries: 
         Opcode::Abs if ty.is_float() => float_unary(FloatUnaryOp::Abs, m, args),
         Opcode::Neg if ty.is_float() => float_unary(FloatUnaryOp::Neg, m, args),
         Opcode::Abs => int_unary(IntUnaryOp::Abs, m, args),
+        // Of bytes, a difference: their operations are those of two operands.
+        Opcode::Neg if ty == ScalarType::S8x4 => {
+            let (op, a, b) = (IntBinaryOp::Sub, Operand::Imm(0), args.src(1));
+            Op::IntBinary { op, ty, sat, relu: false, dst: args.dst(0), a, b }
+        }
         Opcode::Neg => int_unary(IntUnaryOp::Neg, m, args),
         Opcode::Popc => int_unary(IntUnaryOp::Popc, m, args),
         Opcode::Clz => int_unary(IntUnaryOp::Clz, m, args),
@@ -100,6 +109,8 @@ pub(super) fn operation(opcode: Opcode, m: &Modifiers, args: Args<'_>, carries: 
         Opcode::Sqrt if m.has("approx") => float_unary(FloatUnaryOp::SqrtApprox, m, args),
         Opcode::Sqrt => float_unary(FloatUnaryOp::Sqrt, m, args),
         Opcode::Rsqrt => float_unary(FloatUnaryOp::RsqrtApprox, m, args),
+        Opcode::Sin if m.has("2pi") => float_unary(FloatUnaryOp::Sin2pi, m, args),
+        Opcode::Cos if m.has("2pi") => float_unary(FloatUnaryOp::Cos2pi, m, args),
         Opcode::Sin => float_unary(FloatUnaryOp::Sin, m, args),
         Opcode::Cos => float_unary(FloatUnaryOp::Cos, m, args),
         Opcode::Lg2 => float_unary(FloatUnaryOp::Lg2, m, args),

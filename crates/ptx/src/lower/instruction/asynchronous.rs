@@ -145,6 +145,7 @@ impl BodyLowering<'_, '_> {
     }
 
     fn bulk(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<AsyncOp> {
+        self.check_order(m, span)?;
         let mut spaces = m.all(space_word);
         let (Some(dst_space), Some(src_space)) = (spaces.next(), spaces.next()) else {
             return self.refuse(Code::Modifier, span, "State spaces required for instruction 'cp.async.bulk'");
@@ -198,6 +199,7 @@ impl BodyLowering<'_, '_> {
         let (dst, src) = (dst.address, src.address);
         Ok(AsyncOp::Bulk {
             reduce,
+            scope: super::scope(m),
             dst_space,
             src_space,
             dst,

@@ -17,14 +17,20 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         // Promises that the threads of a warp come to the instruction together (9.7.12, 9.7.13): it works without.
         (_, "uni" | "aligned") => true,
         // The other of two words, when lowering has asked for the first.
-        (Bar | Barrier, "sync" | "or" | "wait") | (Match, "any") | (Dp2a, "lo") | (Shf, "r") | (Membar, "sys") => true,
-        (Suld | Sust | Sured, "b") | (Mbarrier, "complete_tx" | "arrive") => true,
+        (Bar | Barrier, "sync" | "or" | "wait")
+        | (Match, "any")
+        | (Dp2a | Clmad, "lo")
+        | (Shf, "r")
+        | (Membar, "sys") => true,
+        (Suld | Sust | Sured, "b") | (Mbarrier, "complete_tx" | "arrive" | "layout::v0") => true,
+        // No operation reports anything that would keep one phase of an mbarrier from ending with the other (9.7.13.15.5 of PTX ISA 9.3).
+        (Mbarrier, "phase_type::primary" | "phase_type::conditional") => true,
         // The only barriers that `bar` has without `.warp` are those of the CTA.
         (Bar | Barrier, "cta") => true,
         // The only version of the function (9.7.3.15 to 9.7.3.22).
         (Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh, "approx") => true,
         // All memory is in one proxy here, and each fence orders everything (9.7.13.4).
-        (Fence | Membar, "alias" | "async" | "async::generic" | "tensormap::generic") => true,
+        (Fence | Membar, "alias" | "async" | "async::generic" | "tensormap::generic" | "sync_restrict::read") => true,
         (Fence | Membar, "async.global" | "async.shared::cta" | "async.shared::cluster") => true,
         (
             Fence,
@@ -37,6 +43,8 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         (Prefetch, "tensormap") => true,
         // The operands say it: which level, if not the base; and of copies, how completion is told.
         (Txq, "level") | (Tex, "base") | (Cp, "bulk_group" | "mbarrier::complete_tx::bytes") => true,
+        // What is not `.relaxed` of a scope, and what a wait for all that a group has done waits for too.
+        (Cp, "weak" | "sync_restrict::proxy::async") => true,
         // Tile is what is not `.im2col`, and the space of an asynchronous copy, store or reduction is the only one that its form has.
         (Cp, "bulk" | "tile" | "shared::cluster") | (St | Red, "mbarrier::complete_tx::bytes" | "shared::cluster") => {
             true

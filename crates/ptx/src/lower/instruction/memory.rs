@@ -17,7 +17,7 @@ impl BodyLowering<'_, '_> {
     pub(super) fn memory(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
         let op = match opcode {
             Opcode::St if m.has("bulk") => return self.clear(m, args, span).map(Some),
-            Opcode::St | Opcode::Red if m.has("async") && !m.has("mmio") => return self.remote(opcode, m, args),
+            Opcode::St | Opcode::Red if m.has("mbarrier::complete_tx::bytes") => return self.remote(opcode, m, args),
             Opcode::Ld | Opcode::Ldu => {
                 let place = *args.place(1);
                 let space = self.access(space(m), &place)?;

@@ -195,8 +195,12 @@ impl BodyLowering<'_, '_> {
         Ok(op.unwrap_or_else(|| {
             let words: Vec<&str> = modifiers.words().collect();
             let named = Box::new(self.unexecuted(opcode, &words, values));
-            // A library for several devices has it in functions that one without multicast objects never comes to.
-            if opcode == Opcode::Multimem { Op::Multicast(named) } else { Op::Unexecuted(named) }
+            // A library for several devices has it in functions that one without multicast objects and endpoints never comes to.
+            if matches!(opcode, Opcode::Multimem | Opcode::Fabric) {
+                Op::Multicast(named)
+            } else {
+                Op::Unexecuted(named)
+            }
         }))
     }
 
@@ -211,9 +215,9 @@ impl BodyLowering<'_, '_> {
         use Opcode::*;
         let args = Args(values);
         let op = match opcode {
-            Add | Addc | Sub | Subc | Mul | Mad | Madc | Mul24 | Mad24 | Sad | Div | Rem | Abs | Neg | Min | Max
-            | Popc | Clz | Bfind | Fns | Brev | Bfe | Bfi | Szext | Bmsk | Dp4a | Dp2a | Testp | Copysign | Fma
-            | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => {
+            Add | Addc | Sub | Subc | Mul | Mad | Madc | Clmad | Mul24 | Mad24 | Sad | Div | Rem | Abs | Neg | Min
+            | Max | Popc | Clz | Bfind | Fns | Brev | Bfe | Bfi | Szext | Bmsk | Dp4a | Dp2a | Testp | Copysign
+            | Fma | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => {
                 if matches!(opcode, Bfe | Bfi) {
                     self.check_bit_field(opcode, args, span)?;
                 }

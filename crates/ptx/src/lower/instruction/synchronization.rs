@@ -1,20 +1,24 @@
 //! Barriers, fences and mbarriers (PTX ISA 9.7.13).
 
 use super::super::body::{BodyLowering, Lower};
-use super::super::operand::Value;
+use super::super::operand::{Value, Values};
 use super::asynchronous::space_word;
 use super::{Args, scope, semantics, space};
 use crate::diagnostic::Code;
 use crate::ir::{
-    BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Proxy, ProxyFence, Reg, Scope,
-    Semantics, Space,
+    BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Proxy, ProxyFence, Reg, ScalarType,
+    Scope, Semantics, Space,
 };
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
+use crate::syntax::ast::{self, OperandKind};
 
 /// The space that `.sync_restrict` names.
 fn restriction(m: &Modifiers) -> Option<Space> {
-    m.find(|word| word.strip_prefix("sync_restrict::").and_then(space_word))
+    m.find(|word| {
+        let space = word.strip_prefix("sync_restrict::")?;
+        space_word(space.strip_suffix("::read").unwrap_or(space))
+    })
 }
 
 impl BodyLowering<'_, '_> {
@@ -27,7 +31,8 @@ impl BodyLowering<'_, '_> {
     ) -> Lower<Option<Op>> {
         let op = match opcode {
             Opcode::Bar | Opcode::Barrier => Op::Barrier(self.barrier(opcode, m, args, span)?),
-            Opcode::Membar | Opcode::Fence if m.has("proxy") => {
+            // What orders reads through aliases (`fence.alias`) is a fence of that proxy without the word.
+            Opcode::Membar | Opcode::Fence if m.any(|word| matches!(word, "proxy" | "sync_restrict::read")) => {
                 Op::Fence(FenceOp::Proxy(Box::new(self.proxy_fence(m, args)?)))
             }
             Opcode::Membar => {
@@ -125,18 +130,52 @@ impl BodyLowering<'_, '_> {
     }
 
     /// An order and a scope come together or not at all (PTX ISA 9.7.13.15).
-    fn check_order(&mut self, m: &Modifiers, span: Span) -> Lower<()> {
-        match (semantics(m), scope(m)) {
+    pub(super) fn check_order(&mut self, m: &Modifiers, span: Span) -> Lower<()> {
+        let opcode = self.opcode();
+        match (semantics(m).filter(|order| *order != Semantics::Weak), scope(m)) {
             (Some(order), None) => {
-                let message = format!("Modifier '.{order}' requires scope with 'mbarrier' instruction");
+                let message = format!("Modifier '.{order}' requires scope with '{opcode}' instruction");
                 self.refuse(Code::Modifier, span, message)
             }
             (None, Some(scope)) => {
-                let message = format!("Modifier '.{scope}' requires order with 'mbarrier' instruction");
+                let message = format!("Modifier '.{scope}' requires order with '{opcode}' instruction");
                 self.refuse(Code::Modifier, span, message)
             }
             _ => Ok(()),
         }
+    }
+
+    /// The operands of a wait for a primary phase, without the registers for what asynchronous operations report: these get nothing, since none that is
+    /// executed reports anything, so that both phases of an object end together.
+    fn reporting_wait(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Values> {
+        let written: Vec<ast::Operand> = (1..args.0.len()).filter_map(|index| args.raw(index).copied()).collect();
+        let (dst, report) = args.pair(0);
+        let at = written.iter().position(|operand| matches!(operand.kind, OperandKind::Address(_)));
+        let (value, rest) = match at {
+            Some(0) => (None, &written[..]),
+            Some(1) => (Some(&written[0]), &written[1..]),
+            _ => return self.mismatch(span, format_args!("argument 1 must be an address in brackets")),
+        };
+        let hints = usize::from(m.has("try_wait"));
+        let (place, state, hint) = match *rest {
+            [place, state] => (place, state, None),
+            [place, state, hint] if hints > 0 => (place, state, Some(hint)),
+            _ => return self.mismatch(span, format_args!("{} operands, {} expected", 1 + written.len(), 3 + hints)),
+        };
+        let mut nothing = |dst, ty| self.after.push(Op::Mov { ty, dst, src: Operand::Imm(0) });
+        report.into_iter().for_each(|report| nothing(report, ScalarType::Pred));
+        if let Some(value) = value {
+            let dst = self.destination(value, ScalarType::B8, false)?;
+            self.after.push(Op::Mov { ty: ScalarType::B8, dst, src: Operand::Imm(0) });
+        }
+        let mut values: Values = std::iter::once(Value::Dst(dst)).collect();
+        values.push(Value::Place(self.place(&place)?));
+        let of_state = if m.has("parity") { ScalarType::U32 } else { ScalarType::B64 };
+        values.push(Value::Src(self.source(&state, of_state, false)?));
+        if let Some(hint) = hint {
+            values.push(Value::Src(self.source(&hint, ScalarType::U32, false)?));
+        }
+        Ok(values)
     }
 
     fn mbarrier(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
@@ -147,29 +186,36 @@ impl BodyLowering<'_, '_> {
             let kind = MbarrierKind::PendingCount { dst: args.dst(0), state: args.src(1) };
             return Ok(Op::Mbarrier(Box::new(MbarrierOp { kind, space: Space::Shared, addr: None, semantics, scope })));
         }
-        let has_result = m.any(|word| matches!(word, "arrive" | "arrive_drop" | "test_wait" | "try_wait"));
-        let at = usize::from(has_result);
+        let arrives = m.any(|word| matches!(word, "arrive" | "arrive_drop"));
+        let waits = m.any(|word| matches!(word, "test_wait" | "try_wait"));
+        let read;
+        let args = match waits && m.has("phase_type::primary") {
+            true => {
+                read = self.reporting_wait(m, args, span)?;
+                Args(&read)
+            }
+            false => args,
+        };
+        let at = args.0.iter().position(|value| matches!(value, Value::Place(_))).unwrap_or(0);
         let place = *args.place(at);
         let space = self.agree(space(m), &place)?;
-        if space == Space::SharedCluster
-            && m.any(|word| matches!(word, "arrive" | "arrive_drop"))
-            && !self.is_sink(args.dst(0))
-        {
+        if space == Space::SharedCluster && arrives && !self.is_sink(args.dst(0)) {
             let message =
                 "Sink '_' is expected as a destination operand for instruction 'mbarrier' with '.shared::cluster'";
             return self.refuse(Code::Operand, span, message);
         }
         let kind = match () {
-            () if m.has("init") => MbarrierKind::Init { count: args.src(1) },
+            () if m.has("init") => MbarrierKind::Init { count: args.src(1), v1: m.has("layout::v1") },
+            () if m.has("check_layout") => MbarrierKind::CheckLayout { dst: args.dst(0), v1: m.has("layout::v1") },
             () if m.has("inval") => MbarrierKind::Inval,
-            () if m.has("test_wait") || m.has("try_wait") => MbarrierKind::Wait {
+            () if waits => MbarrierKind::Wait {
                 blocking: m.has("try_wait"),
                 parity: m.has("parity"),
-                dst: args.dst(0),
-                state: args.src(2),
-                time_hint: args.optional(3),
+                dst: args.pair(0).0,
+                state: args.src(at + 1),
+                time_hint: args.optional(at + 2),
             },
-            () if has_result => MbarrierKind::Arrive {
+            () if arrives => MbarrierKind::Arrive {
                 drop: m.has("arrive_drop"),
                 expect_tx: m.has("expect_tx"),
                 no_complete: m.has("noComplete"),
