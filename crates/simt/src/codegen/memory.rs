@@ -98,7 +98,9 @@ impl Writer<'_> {
             }
             return Ok(());
         }
-        let common = (0..dst.len()).all(|at| self.written(inst, at).is_none_or(|value| self.is_scalar(value)));
+        // What one of several registers has the same in all lanes the others have too, even where they go on as what each lane has of its own.
+        let mut written = (0..dst.len()).filter_map(|at| self.written(inst, at)).peekable();
+        let common = written.peek().is_none() || written.any(|value| self.is_scalar(value));
         let ty_of = Ty { element: Element::bits_of(*ty), lanes: if common { 0 } else { self.lanes() } };
         if let Some(place) = self.quads.remove(&(self.inst, self.member)).filter(|_| self.full) {
             let value = self.load(ty_of, &place);

@@ -125,8 +125,8 @@ impl Writer<'_> {
         let number = self.plan.needs_step(step.clone());
         let function = self.pointer(context::STEP);
         let (width, count) = (self.lanes(), places);
-        // What has no registers needs no room for them.
-        let room = if places == 0 { "null" } else { "%steps" };
+        // What has no registers needs no room for them, and gets another's.
+        let room = if places == 0 { "%scratch" } else { "%steps" };
         let answer = self.set(
             Ty::int(32, 0),
             format!(

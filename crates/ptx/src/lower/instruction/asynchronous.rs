@@ -4,7 +4,7 @@ use super::super::body::{BodyLowering, Lower};
 use super::super::operand::Value;
 use super::Args;
 use crate::diagnostic::Code;
-use crate::ir::{AsyncOp, AtomicOp, Op, Operand, ScalarType, Space};
+use crate::ir::{AsyncOp, AtomicOp, Op, Operand, Regs, ScalarType, Space};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
 use crate::syntax::ast;
@@ -68,6 +68,13 @@ impl BodyLowering<'_, '_> {
         let ty = super::ty(m);
         let (dst, mbarrier) = (dst.address, mbarrier.address);
         let op = match opcode {
+            // Of 128 bits: both words of it.
+            Opcode::St if ty == ScalarType::B128 => {
+                let words = [(); 2].map(|()| self.fresh(ScalarType::B64));
+                self.emit(Op::Unpack { ty, dst: Regs::from_slice(&words), src: args.src(1) });
+                let (ty, src) = (ScalarType::B64, words.into_iter().map(Operand::Reg).collect());
+                AsyncOp::Store { ty, from: ty, src, dst, mbarrier }
+            }
             Opcode::St => {
                 let (from, src) = self.stored(ty, args.srcs(1));
                 AsyncOp::Store { ty, from, src, dst, mbarrier }
