@@ -9,7 +9,7 @@ RELEASE  = $(TARGET)/release
 BUILD    = build
 # LLVM, hidden in a library of its own. WITHOUT_COMPILER=1 leaves it out: the interpreter runs everything.
 COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
-RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
+RUNTIMES = --package warploom-cudart11 --package warploom-cudart12 --package warploom-cudart13
 
 .PHONY: all demo debug test lint unit unit-programs fuzz fuzz-kernels fuzz-briefly sweep sweep-compiled suite test-samples test-apps bench install clean
 
@@ -21,6 +21,7 @@ release: $(COMPILER)
 	@$(if $(COMPILER),,rm -f $(RELEASE)/libwarploom-simt.so)
 	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-compilers --package warploom-nvml $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
+	@ln -sf libcudart11.so $(RELEASE)/libcudart.so.11.0
 	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
 	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
 	@ln -sf libwarploom_nvml.so $(RELEASE)/libnvidia-ml.so.1
@@ -70,7 +71,7 @@ unit-programs: debug
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast $(PROGRAM_TESTS:%=--test %)
 PROGRAM_TESTS = nvcc programs recorded_programs
 # What says in its Cargo.toml that it has no tests, which --lib and --bins do not look at.
-NOT_TESTED = warploom-api-fuzz warploom-cudart12 warploom-cudart13 warploom-interp-testing warploom-kernel-fuzz
+NOT_TESTED = warploom-api-fuzz warploom-cudart11 warploom-cudart12 warploom-cudart13 warploom-interp-testing warploom-kernel-fuzz
 TESTS = $(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs xtask/tests/*.rs))) $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 
 # Both fuzzers, for as long as every test run can afford.
@@ -153,6 +154,7 @@ install: release
 	ln -sf ../../../bin/warploom $(LIBDIR)/bin/nvlink
 	install -m 755 $(RELEASE)/libcuda.so $(LIBDIR)/libcuda.so.1
 	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
+	install -m 755 $(RELEASE)/libcudart11.so $(LIBDIR)/libcudart.so.11.0
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
 	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
 	install -m 755 $(RELEASE)/libwarploom_nvml.so $(LIBDIR)/libnvidia-ml.so.1

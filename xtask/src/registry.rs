@@ -19,7 +19,7 @@ pub(crate) use errors::ErrorCode;
 pub(crate) use left_out::{LeftOut, Omission};
 pub(crate) use nvml::Nvml;
 pub(crate) use refusals::{Forbidden, InCallbacks, Refusal, Refusals, Zero};
-pub(crate) use runtime::{Function, FunctionGroup, MAJORS, Overload, Runtime, RuntimeError};
+pub(crate) use runtime::{Function, FunctionGroup, HEADER_MAJORS, MAJORS, Overload, Runtime, RuntimeError};
 pub(crate) use types::{Enumeration, Enumerator, Item, Kind, Topic, by_name};
 
 /// All facts.

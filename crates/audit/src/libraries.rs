@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::elf_file::ElfFile;
 
 /// Major versions of the runtime library that there may be one of ours for.
-const RUNTIMES: [u32; 2] = [12, 13];
+const RUNTIMES: [u32; 3] = [11, 12, 13];
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,9 @@ impl Libraries {
             path.exists().then_some((path, c_path))
         };
         let runtime = |major| {
-            let (path, c_path) = there(&format!("libcudart.so.{major}"))?;
+            // Up to 11, the minor version of the first with its interface is in the name.
+            let minor = if major < 12 { ".0" } else { "" };
+            let (path, c_path) = there(&format!("libcudart.so.{major}{minor}"))?;
             Some(Runtime { major, path, c_path, names: OnceLock::new() })
         };
         Libraries {

@@ -10,8 +10,9 @@ use crate::{nvlink, ptxas, smi};
 /// The name that programs ask the dynamic linker for.
 const SONAME: &str = "libcuda.so.1";
 /// What cargo calls our libraries, and what the dynamic linker does.
-const BUILT: [(&str, &str); 4] = [
+const BUILT: [(&str, &str); 5] = [
     ("libcuda.so", SONAME),
+    ("libcudart11.so", "libcudart.so.11.0"),
     ("libcudart12.so", "libcudart.so.12"),
     ("libcudart13.so", "libcudart.so.13"),
     ("libwarploom_nvml.so", "libnvidia-ml.so.1"),

@@ -95,8 +95,8 @@ struct Runtime {
 }
 
 impl Runtime {
-    /// None where it cannot be loaded.
-    fn of(major: u32, endings: &'static [&'static str]) -> Option<Runtime> {
+    /// That in the file of this name; none where it cannot be loaded.
+    fn of(file: &str, endings: &'static [&'static str]) -> Option<Runtime> {
         // SAFETY: all zeros are a Dl_info.
         let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
         // SAFETY: the address is one of this library's, and its name a string that lives as long.
@@ -106,7 +106,7 @@ impl Runtime {
             }
             CStr::from_ptr(found.dli_fname)
         };
-        let path = Path::new(OsStr::from_bytes(own.to_bytes())).with_file_name(format!("libcudart.so.{major}"));
+        let path = Path::new(OsStr::from_bytes(own.to_bytes())).with_file_name(file);
         let path = CString::new(path.into_os_string().into_vec()).ok()?;
         // Who hands functions out keeps them for good: so is the library kept.
         // SAFETY: our own library's constructors have no condition.
@@ -151,13 +151,13 @@ unsafe fn export(
 
 /// What modules call as `PyDict_SetItemString`, by the major version of the runtime that they have. It fails where there is no Python.
 macro_rules! exports {
-    ($($name:ident: $major:literal, $endings:expr;)*) => {$(
+    ($($name:ident: $file:literal, $endings:expr;)*) => {$(
         /// # Safety
         /// As of `PyDict_SetItemString`.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(dictionary: Object, name: *const c_char, value: Object) -> c_int {
             let Some(python) = Python::find() else { return -1 };
-            let ours = |function: &[u8]| Runtime::of($major, $endings)?.function(function);
+            let ours = |function: &[u8]| Runtime::of($file, $endings)?.function(function);
             // SAFETY: as the caller promises.
             unsafe { export(python, dictionary, name, value, ours) }
         }
@@ -165,10 +165,12 @@ macro_rules! exports {
 }
 
 exports! {
-    warploom_python_12: 12, &[""];
-    warploom_python_13: 13, &[""];
-    warploom_python_12_ptds: 12, OF_THE_THREAD;
-    warploom_python_13_ptds: 13, OF_THE_THREAD;
+    warploom_python_11: "libcudart.so.11.0", &[""];
+    warploom_python_12: "libcudart.so.12", &[""];
+    warploom_python_13: "libcudart.so.13", &[""];
+    warploom_python_11_ptds: "libcudart.so.11.0", OF_THE_THREAD;
+    warploom_python_12_ptds: "libcudart.so.12", OF_THE_THREAD;
+    warploom_python_13_ptds: "libcudart.so.13", OF_THE_THREAD;
 }
 
 #[cfg(test)]

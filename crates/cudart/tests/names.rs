@@ -9,13 +9,15 @@ use std::process::Command;
 use libloading::Library;
 
 /// The names of the registry, which are those that NVIDIA's libraries export.
-const NAMES: [(u32, &str); 2] = [
+const NAMES: [(u32, &str); 3] = [
+    (11, include_str!("../../cudart11/src/generated/symbols.txt")),
     (12, include_str!("../../cudart12/src/generated/symbols.txt")),
     (13, include_str!("../../cudart13/src/generated/symbols.txt")),
 ];
 
 /// Those of them that have no implementation.
-const NOT_SUPPORTED: [(u32, &str); 2] = [
+const NOT_SUPPORTED: [(u32, &str); 3] = [
+    (11, include_str!("../../cudart11/src/generated/not_supported.txt")),
     (12, include_str!("../../cudart12/src/generated/not_supported.txt")),
     (13, include_str!("../../cudart13/src/generated/not_supported.txt")),
 ];
@@ -28,8 +30,13 @@ fn listed(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
+/// The name of the library of a major version: up to 11 it has the minor version of the first with its interface.
+fn file(major: u32) -> String {
+    format!("libcudart.so.{major}{}", if major < 12 { ".0" } else { "" })
+}
+
 fn output(program: &str, arguments: &[&str], major: u32) -> String {
-    let library = library::folder().join(format!("libcudart.so.{major}"));
+    let library = library::folder().join(file(major));
     let output = Command::new(program).args(arguments).arg(library).output().expect("the binary utilities are there");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("names are ASCII")
@@ -38,7 +45,7 @@ fn output(program: &str, arguments: &[&str], major: u32) -> String {
 #[test]
 fn exported_names_and_their_versions_are_nvidias() {
     for (major, names) in NAMES {
-        let node = format!("libcudart.so.{major}");
+        let node = file(major);
         let expected = listed(names).map(|name| format!("{name}@@{node}"));
         // The version itself is an absolute symbol, as in NVIDIA's.
         let expected: BTreeSet<String> = expected.chain([node.clone()]).collect();
@@ -55,7 +62,7 @@ fn exported_names_and_their_versions_are_nvidias() {
 fn sonames_are_nvidias() {
     for (major, _) in NAMES {
         let text = output("readelf", &["-d"], major);
-        assert!(text.contains(&format!("Library soname: [libcudart.so.{major}]")), "{text}");
+        assert!(text.contains(&format!("Library soname: [{}]", file(major))), "{text}");
     }
 }
 
@@ -67,7 +74,7 @@ fn the_driver_is_reached_through_its_own_lookup() {
         let folder = library::folder();
         let script = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).cudaFree(None))";
         let mut command = Command::new("/usr/bin/python3");
-        command.args(["-c", script]).arg(folder.join(format!("libcudart.so.{major}")));
+        command.args(["-c", script]).arg(folder.join(file(major)));
         let output = command.env("LD_LIBRARY_PATH", folder).env("LD_DEBUG", "symbols").output().expect("it starts");
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n", "{told}");
@@ -85,7 +92,7 @@ fn the_driver_is_reached_through_its_own_lookup() {
 fn a_function_without_an_implementation_says_so() {
     for (major, names) in NOT_SUPPORTED {
         // SAFETY: its constructors do nothing but set the library up.
-        let library = unsafe { Library::new(library::folder().join(format!("libcudart.so.{major}"))) };
+        let library = unsafe { Library::new(library::folder().join(file(major))) };
         let library = library.expect("the library loads");
         let refusing = |name: &str| {
             // SAFETY: it looks at no argument, and returns a result code.
@@ -117,7 +124,7 @@ fn private_tables_are_never_served_and_who_asks_is_told_once() {
         let script = "import ctypes, sys; runtime = ctypes.CDLL(sys.argv[1]); table, name = ctypes.c_void_p(), bytes(16); \
                       print(*(runtime.cudaGetExportTable(ctypes.byref(table), name) for _ in range(2)), table.value, runtime.cudaPeekAtLastError())";
         let mut command = Command::new("/usr/bin/python3");
-        command.args(["-c", script]).arg(library::folder().join(format!("libcudart.so.{major}")));
+        command.args(["-c", script]).arg(library::folder().join(file(major)));
         let output = command.env("LD_LIBRARY_PATH", library::folder()).output().expect("it starts");
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "801 801 None 0\n", "{told}");

@@ -10,7 +10,10 @@ use super::types::{self, Topic};
 use crate::c::{Parser, Type, Variable, tokens};
 
 /// The major versions whose library is built.
-pub(crate) const MAJORS: [u32; 2] = [12, 13];
+pub(crate) const MAJORS: [u32; 3] = [11, 12, 13];
+
+/// Those of them that headers are generated for.
+pub(crate) const HEADER_MAJORS: [u32; 2] = [12, 13];
 
 /// All facts of the runtime API.
 pub(crate) struct Runtime {
@@ -38,8 +41,10 @@ pub(crate) struct FunctionGroup {
 /// An exported function.
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// The major version that alone exports it, or exports it with this signature.
+    /// The major version that alone exports it, or exports it with this signature; what 12 alone has, 11 has too.
     pub(crate) only: Option<u32>,
+    /// The first major version that exports it, if 11 does not.
+    pub(crate) since: Option<u32>,
     /// The handler's name, where another major version's function with the same meaning has another name.
     pub(crate) handler: String,
     /// The suffix of the variant whose default stream is the calling thread's.
@@ -62,7 +67,8 @@ pub(crate) struct Function {
 impl Function {
     /// Whether the library of a major version has it.
     pub(crate) fn is_in(&self, major: u32) -> bool {
-        self.only.is_none_or(|only| only == major)
+        let until_12 = self.only == Some(12) && major < 12;
+        self.only.is_none_or(|only| only == major || until_12) && self.since.is_none_or(|since| since <= major)
     }
 
     /// The exported symbols: whether each is the per-thread variant, and its name.
@@ -138,6 +144,7 @@ struct File {
 struct RawFunction {
     name: String,
     only: Option<u32>,
+    since: Option<u32>,
     handler: Option<String>,
     per_thread: Option<String>,
     #[serde(default)]
@@ -193,6 +200,7 @@ fn convert(raw: RawFunction, returns: &str) -> Result<Function> {
         handler: raw.handler.unwrap_or_else(|| raw.name.clone()),
         name: raw.name,
         only: raw.only,
+        since: raw.since,
         per_thread: raw.per_thread,
         undeclared: raw.undeclared,
         without_effect: raw.without_effect,

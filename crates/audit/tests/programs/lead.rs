@@ -37,7 +37,7 @@ fn programs_are_led_wherever_they_are_loaded() {
         ("eager", &["-Wl,-z,now"]),
         ("sorted", &["-ffunction-sections", "-Wl,--gc-sections", "-Wl,-z,noseparate-code"]),
     ] {
-        for (version, major) in [(12090, 12), (13000, 13)] {
+        for (version, major) in [(11080, 11), (12090, 12), (13000, 13)] {
             scene.embedding_program(name, version, arguments);
             assert_eq!(succeeds(&mut scene.plain(name)).0, left_alone(version), "{name}, without the auditing library");
             let (printed, explained) = succeeds(&mut scene.audited(name));
@@ -104,8 +104,8 @@ fn what_cannot_be_led_is_left_alone_and_explained() {
     };
     scene.embedding_program("stripped", 13000, &["-s"]);
     expect("stripped", 13000, "none of those whose layout is known (12.2, 12.4, ");
-    scene.embedding_program("older", 11080, &[]);
-    expect("older", 11080, "the CUDA 11.8 runtime is linked into it, and warploom has none");
+    scene.embedding_program("older", 10020, &[]);
+    expect("older", 10020, "the CUDA 10.2 runtime is linked into it, and warploom has none");
     scene.embedding_program("with_ours", 13000, &["-Wl,--defsym=warploom_runtime=0"]);
     expect("with_ours", 13000, "warploom's CUDA runtime is linked into it");
     // Names of version 12 with a version of 13.

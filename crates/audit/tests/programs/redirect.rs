@@ -35,7 +35,7 @@ fn opened_libraries_are_ours_by_name_path_hashed_name_and_without_a_version() {
         ("foreign/libcudart.so.13".to_owned(), "ours 13 cudaFree\n"),
         (foreign("libcudart.so"), "ours 13 cudaFree\n"),
         ("libcudart.so".to_owned(), "ours 13 cudaFree\n"),
-        ("libcudart.so.11.0".to_owned(), "foreign libcudart.so.11.0\n"),
+        ("libcudart.so.11.0".to_owned(), "ours 11 cudaFree\n"),
         (scene.path("ours/libcudart.so.12").display().to_string(), "ours 12 cudaFree\n"),
     ] {
         // A name without a path is searched for where somebody else's libraries are.

@@ -20,8 +20,8 @@ impl Scene {
         std::fs::create_dir_all(folder.join("ours")).expect("the scratch folder takes folders");
         let scene = Scene { folder };
         std::fs::copy(auditor(), scene.path("ours/libwarploom_audit.so")).expect("the library can be copied");
-        for major in [12, 13] {
-            let (soname, define) = (format!("libcudart.so.{major}"), format!("-DMAJOR={major}"));
+        for (major, ending) in [(11, "11.0"), (12, "12"), (13, "13")] {
+            let (soname, define) = (format!("libcudart.so.{ending}"), format!("-DMAJOR={major}"));
             scene.library("runtime.c", &format!("ours/{soname}"), &[&define, &format!("-Wl,-soname,{soname}")]);
         }
         scene

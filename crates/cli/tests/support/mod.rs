@@ -23,6 +23,8 @@ pub(crate) fn warploom() -> Command {
                 "--package",
                 "warploom-compilers",
                 "--package",
+                "warploom-cudart11",
+                "--package",
                 "warploom-cudart12",
                 "--package",
                 "warploom-cudart13",

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 use warploom_abi::CUdriverProcAddressQueryResult;
 use warploom_abi::runtime::{cudaDriverEntryPointQueryResult, cudaGetDriverEntryPointFlags};
 
-use crate::border::{DefaultStream, InStr, Out, version};
+use crate::border::{DefaultStream, Destination, InStr, Out, version};
 use crate::context;
 use crate::driver::driver;
 use crate::failure::ApiResult;
@@ -17,7 +17,17 @@ pub fn cudaGetDriverEntryPoint(
     flags: u64,
     driverStatus: Out<'_, cudaDriverEntryPointQueryResult>,
 ) -> ApiResult {
-    look_up(default, &symbol, funcPtr, version(), flags, driverStatus)
+    look_up(default, &symbol, funcPtr, version(), flags, driverStatus.optional())
+}
+
+/// Of runtime 11, which does not tell why there is none.
+pub fn cudaGetDriverEntryPoint_v11(
+    default: DefaultStream,
+    symbol: InStr<'_>,
+    funcPtr: Out<'_, *mut c_void>,
+    flags: u64,
+) -> ApiResult {
+    look_up(default, &symbol, funcPtr, version(), flags, None)
 }
 
 /// Looks for what a caller that knows CUDA `cudaVersion` may call.
@@ -29,7 +39,7 @@ pub fn cudaGetDriverEntryPointByVersion(
     flags: u64,
     driverStatus: Out<'_, cudaDriverEntryPointQueryResult>,
 ) -> ApiResult {
-    look_up(default, &symbol, funcPtr, cudaVersion.cast_signed(), flags, driverStatus)
+    look_up(default, &symbol, funcPtr, cudaVersion.cast_signed(), flags, driverStatus.optional())
 }
 
 /// The driver's own lookup; what a NULL argument crashes in NVIDIA's runtime is an invalid value here.
@@ -39,7 +49,7 @@ fn look_up(
     place: Out<'_, *mut c_void>,
     version: i32,
     flags: u64,
-    status_place: Out<'_, cudaDriverEntryPointQueryResult>,
+    status_place: Option<Destination<'_, cudaDriverEntryPointQueryResult>>,
 ) -> ApiResult {
     let name: &CStr = symbol.get("symbol")?;
     let place = place.required("funcPtr")?;
@@ -52,7 +62,7 @@ fn look_up(
     let mut status = CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS;
     driver!(cuGetProcAddress_v12000(name.as_ptr(), &mut address, version, flags, &mut status))?;
     place.set(address);
-    if let Some(place) = status_place.optional() {
+    if let Some(place) = status_place {
         place.set(cudaDriverEntryPointQueryResult(status.0));
     }
     Ok(())

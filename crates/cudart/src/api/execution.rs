@@ -1,5 +1,6 @@
 //! Execution control: launches, and what is known and set of kernels.
 use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
 
 use warploom_abi::runtime::*;
 use warploom_abi::{CUfunc_cache, CUfunction, CUfunction_attribute, CUhostFn, CUkernel, CUlaunchConfig};
@@ -194,6 +195,9 @@ fn kernel_here(func: &Passed<'_, c_void>) -> ApiResult<(CUkernel, i32)> {
     Ok((kernel, context::device(context::current_device()?)?))
 }
 
+/// Where the structure of runtime 11 ends: it knows nothing of clusters.
+const ATTRIBUTES_END_11: usize = offset_of!(cudaFuncAttributes, clusterDimMustBeSet);
+
 pub fn cudaFuncGetAttributes(attr: Out<'_, cudaFuncAttributes>, func: Passed<'_, c_void>) -> ApiResult {
     let place = attr.required("attr")?;
     let (kernel, device) = kernel_here(&func)?;
@@ -203,7 +207,7 @@ pub fn cudaFuncGetAttributes(attr: Out<'_, cudaFuncAttributes>, func: Passed<'_,
         Ok(value)
     };
     let size = |number| get(number).map(|bytes| usize::try_from(bytes).unwrap_or_default());
-    place.set(cudaFuncAttributes {
+    let told = cudaFuncAttributes {
         maxThreadsPerBlock: get(0)?,
         sharedSizeBytes: size(1)?,
         constSizeBytes: size(2)?,
@@ -221,7 +225,12 @@ pub fn cudaFuncGetAttributes(attr: Out<'_, cudaFuncAttributes>, func: Passed<'_,
         nonPortableClusterSizeAllowed: get(14)?,
         clusterSchedulingPolicyPreference: get(15)?,
         ..Default::default()
-    });
+    };
+    if version() < 12_000 {
+        place.set_start::<ATTRIBUTES_END_11>(&told);
+    } else {
+        place.set(told);
+    }
     Ok(())
 }
 

@@ -1,4 +1,6 @@
 //! Graph management: executable graphs. Nodes that copy, set or compute are changed in `graph_node`.
+use std::ffi::c_char;
+
 use warploom_abi::CUDA_GRAPH_INSTANTIATE_PARAMS;
 use warploom_abi::runtime::*;
 
@@ -10,6 +12,18 @@ use crate::failure::ApiResult;
 pub fn cudaGraphInstantiate(pGraphExec: Passed<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: u64) -> ApiResult {
     context::ensure()?;
     driver!(cuGraphInstantiateWithFlags_v11040(pGraphExec.get(), graph, flags))
+}
+
+/// Of runtime 11: what is wrong is told in words and by a node.
+pub fn cudaGraphInstantiate_v11(
+    pGraphExec: Passed<'_, cudaGraphExec_t>,
+    graph: cudaGraph_t,
+    pErrorNode: Passed<'_, cudaGraphNode_t>,
+    pLogBuffer: Passed<'_, c_char>,
+    bufferSize: usize,
+) -> ApiResult {
+    context::ensure()?;
+    driver!(cuGraphInstantiate_v11000(pGraphExec.get(), graph, pErrorNode.get(), pLogBuffer.get(), bufferSize))
 }
 
 pub fn cudaGraphInstantiateWithFlags(
@@ -85,6 +99,17 @@ pub fn cudaGraphExecUpdate(
 ) -> ApiResult {
     context::devices()?;
     driver!(cuGraphExecUpdate_v12000(hGraphExec, hGraph, resultInfo.cast()))
+}
+
+/// Of runtime 11: what keeps the graph from being updated is told by a node and a reason.
+pub fn cudaGraphExecUpdate_v11(
+    hGraphExec: cudaGraphExec_t,
+    hGraph: cudaGraph_t,
+    hErrorNode_out: Passed<'_, cudaGraphNode_t>,
+    updateResult_out: Passed<'_, cudaGraphExecUpdateResult>,
+) -> ApiResult {
+    context::devices()?;
+    driver!(cuGraphExecUpdate_v10020(hGraphExec, hGraph, hErrorNode_out.get(), updateResult_out.cast()))
 }
 
 pub fn cudaGraphUpload(default: DefaultStream, graphExec: cudaGraphExec_t, stream: cudaStream_t) -> ApiResult {

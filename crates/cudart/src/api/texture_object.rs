@@ -17,6 +17,8 @@ use crate::failure::{ApiResult, Failure};
 
 /// Where the structures of runtime 12 end.
 const RESOURCE_END_12: usize = 64;
+/// Where that of runtime 11 does.
+const TEXTURE_END_11: usize = offset_of!(cudaTextureDesc, seamlessCubemap);
 const VIEW_END_12: usize = offset_of!(cudaResourceViewDesc, reserved);
 
 /// What a caller describes; of runtime 12 the structure is shorter.
@@ -161,8 +163,30 @@ pub fn cudaCreateTextureObject(
     pTexDesc: In<'_, cudaTextureDesc>,
     pResViewDesc: In<'_, cudaResourceViewDesc>,
 ) -> ApiResult {
+    const NAME: &str = "pTexDesc";
     let place = pTexObject.required("pTexObject")?;
-    let (resource, texture) = (resource(&pResDesc)?, texture(&pTexDesc.get("pTexDesc")?));
+    let short = version() < 12_000;
+    let description = if short { pTexDesc.start::<TEXTURE_END_11>(NAME)? } else { pTexDesc.get(NAME)? };
+    create(place, &pResDesc, &description, &pResViewDesc)
+}
+
+/// Of runtime 11: with a longer description, which is that of the function without the ending from 12 on.
+pub fn cudaCreateTextureObject_v2(
+    pTexObject: Out<'_, cudaTextureObject_t>,
+    pResDesc: In<'_, cudaResourceDesc>,
+    pTexDesc: In<'_, cudaTextureDesc>,
+    pResViewDesc: In<'_, cudaResourceViewDesc>,
+) -> ApiResult {
+    create(pTexObject.required("pTexObject")?, &pResDesc, &pTexDesc.get("pTexDesc")?, &pResViewDesc)
+}
+
+fn create(
+    place: Destination<'_, cudaTextureObject_t>,
+    pResDesc: &In<'_, cudaResourceDesc>,
+    description: &cudaTextureDesc,
+    pResViewDesc: &In<'_, cudaResourceViewDesc>,
+) -> ApiResult {
+    let (resource, texture) = (resource(pResDesc)?, texture(description));
     let view = if pResViewDesc.is_null() { None } else { Some(pResViewDesc.start::<VIEW_END_12>("pResViewDesc")?) };
     let view = view.map(|view| CUDA_RESOURCE_VIEW_DESC {
         format: CUresourceViewFormat(view.format.0),
@@ -205,12 +229,32 @@ pub fn cudaGetTextureObjectTextureDesc(
     texObject: cudaTextureObject_t,
 ) -> ApiResult {
     let place = pTexDesc.required("pTexDesc")?;
+    let told = texture_of(texObject)?;
+    if version() < 12_000 {
+        place.set_start::<TEXTURE_END_11>(&told);
+    } else {
+        place.set(told);
+    }
+    Ok(())
+}
+
+/// Of runtime 11: the longer description.
+pub fn cudaGetTextureObjectTextureDesc_v2(
+    pTexDesc: Out<'_, cudaTextureDesc>,
+    texObject: cudaTextureObject_t,
+) -> ApiResult {
+    let place = pTexDesc.required("pTexDesc")?;
+    place.set(texture_of(texObject)?);
+    Ok(())
+}
+
+fn texture_of(texObject: cudaTextureObject_t) -> ApiResult<cudaTextureDesc> {
     context::ensure()?;
     let mut texture = CUDA_TEXTURE_DESC::default();
     driver!(cuTexObjectGetTextureDesc_v5000(&mut texture, texObject))?;
     let set = |flag| i32::from(texture.flags & flag != 0);
     let integers = texture.flags & CU_TRSF_READ_AS_INTEGER != 0;
-    place.set(cudaTextureDesc {
+    Ok(cudaTextureDesc {
         addressMode: texture.addressMode.map(|mode| cudaTextureAddressMode(mode.0)),
         filterMode: cudaTextureFilterMode(texture.filterMode.0),
         readMode: if integers {
@@ -228,8 +272,7 @@ pub fn cudaGetTextureObjectTextureDesc(
         maxMipmapLevelClamp: texture.maxMipmapLevelClamp,
         disableTrilinearOptimization: set(CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION),
         seamlessCubemap: set(CU_TRSF_SEAMLESS_CUBEMAP),
-    });
-    Ok(())
+    })
 }
 
 pub fn cudaGetTextureObjectResourceViewDesc(

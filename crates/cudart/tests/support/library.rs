@@ -5,14 +5,15 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// What cargo calls the libraries, and what programs do.
-const LIBRARIES: [(&str, &str); 4] = [
+const LIBRARIES: [(&str, &str); 5] = [
     ("libcuda.so", "libcuda.so.1"),
+    ("libcudart11.so", "libcudart.so.11.0"),
     ("libcudart12.so", "libcudart.so.12"),
     ("libcudart13.so", "libcudart.so.13"),
     ("warploom", "warploom"),
 ];
 
-/// A folder with the driver, both runtimes, and the command.
+/// A folder with the driver, the runtimes, and the command.
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -44,7 +45,16 @@ fn build(target: &Path) {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--profile", profile, "--target-dir"])
         .arg(target)
-        .args(["--package", "warploom-libcuda", "--package", "warploom-cudart12", "--package", "warploom-cudart13"])
+        .args([
+            "--package",
+            "warploom-libcuda",
+            "--package",
+            "warploom-cudart11",
+            "--package",
+            "warploom-cudart12",
+            "--package",
+            "warploom-cudart13",
+        ])
         .args(["--package", "warploom-cli", "--package", "warploom-audit"])
         .status();
     assert!(built.expect("cargo runs").success(), "the libraries build");

@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::declarations::{Words, version};
 use super::{BEGIN_C, END_C, file, guarded};
 use crate::output::Output;
-use crate::registry::{MAJORS, Registry};
+use crate::registry::{HEADER_MAJORS, Registry};
 
 /// Each header with those that it includes.
 const HEADERS: [(&str, &[&str]); 16] = [
@@ -50,7 +50,7 @@ const VERSION: &str = "CUDART_VERSION";
 const WORDS: Words = Words { version: VERSION, callback: "CUDART_CB" };
 
 /// The version whose facts are those of most headers.
-const NEWEST_MAJOR: u32 = MAJORS[MAJORS.len() - 1];
+const NEWEST_MAJOR: u32 = HEADER_MAJORS[HEADER_MAJORS.len() - 1];
 
 /// Whether a header belongs to the runtime API.
 pub(super) fn declares(header: &str) -> bool {

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::codegen::libcuda::Handlers;
 use crate::output::Output;
-use crate::registry::{Function, Registry};
+use crate::registry::{Function, MAJORS, Registry};
 
 pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut Vec<Output>) -> Result<()> {
     let (mut groups, mut summary) = (String::new(), String::new());
@@ -44,7 +44,8 @@ fn name(function: &Function) -> String {
 }
 
 fn library(function: &Function) -> String {
-    function.only.map_or("12, 13".to_owned(), |major| major.to_string())
+    let majors = MAJORS.into_iter().filter(|major| function.is_in(*major));
+    majors.map(|major| major.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn status(function: &Function, handlers: &Handlers) -> String {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::types::{older, plain};
 use super::{BEGIN_C, END_C, when};
 use crate::c::declare;
-use crate::registry::{Function, FunctionGroup, MAJORS, Registry};
+use crate::registry::{Function, FunctionGroup, HEADER_MAJORS, Registry};
 
 /// The names of C++'s default arguments, which C leaves out.
 const DEFAULTS: &str = "#ifdef __cplusplus
@@ -78,7 +78,7 @@ fn parameters(function: &Function, older: &HashMap<&str, &str>) -> String {
 /// The macros for names that stand for others: of newer variants, and under the per-thread macro of per-thread ones.
 fn mapping<'r>(functions: impl Iterator<Item = &'r Function> + Clone) -> Result<String> {
     let mut text = String::new();
-    for major in MAJORS {
+    for major in HEADER_MAJORS {
         let mut lines = String::new();
         let plain: Vec<&str> = functions
             .clone()

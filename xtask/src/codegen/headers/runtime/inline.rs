@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::when;
 use crate::c::{Aggregate, Type};
-use crate::registry::{Kind, MAJORS, Overload, Registry};
+use crate::registry::{HEADER_MAJORS, Kind, Overload, Registry};
 
 /// `static inline`, as compilers in the mode of any standard know it.
 const INLINE: &str = "static __inline__";
@@ -124,7 +124,7 @@ pub(super) fn channel_descriptors(registry: &Registry) -> Result<String> {
 pub(super) fn overloads(registry: &Registry) -> Result<String> {
     let mut text = String::from("#ifdef __cplusplus\n#include <utility>\n\n");
     for overload in &registry.runtime.overloads {
-        if let Some(only) = overload.only.filter(|only| !MAJORS.contains(only)) {
+        if let Some(only) = overload.only.filter(|only| !HEADER_MAJORS.contains(only)) {
             anyhow::bail!("{}: there is no library of version {only}", overload.name);
         }
         text += &when(overload.only, &one_overload(overload)?);
