@@ -17,9 +17,10 @@ use crate::failure::{ApiResult, Failure};
 
 /// Where the structures of runtime 12 end.
 const RESOURCE_END_12: usize = 64;
-/// Where that of runtime 11 does.
-const TEXTURE_END_11: usize = offset_of!(cudaTextureDesc, seamlessCubemap);
 const VIEW_END_12: usize = offset_of!(cudaResourceViewDesc, reserved);
+
+/// Where the texture's structure of runtime 11 ends.
+const TEXTURE_END_11: usize = offset_of!(cudaTextureDesc, seamlessCubemap);
 
 /// What a caller describes; of runtime 12 the structure is shorter.
 pub(crate) fn resource(description: &In<'_, cudaResourceDesc>) -> ApiResult<CUDA_RESOURCE_DESC> {

@@ -141,12 +141,7 @@ impl Writer<'_> {
         let vector = all.iter().any(|value| value.ty.lanes != 0);
         let all = all.map(|value| if vector { self.splat(&value) } else { value });
         let whole = all[0].ty;
-        Ok((whole, all.map(|value| self.halves_of(&value)), bf))
-    }
-
-    /// The halves of pairs, as lanes.
-    fn halves_of(&mut self, a: &Val) -> Val {
-        self.packed_parts(a, 16)
+        Ok((whole, all.map(|value| self.packed_parts(&value, 16)), bf))
     }
 
     /// The parts of so many bits of packed values, as lanes.
