@@ -116,16 +116,24 @@ impl Steps {
         self.needs.is_empty()
     }
 
-    /// Decodes some instructions of a kernel.
+    /// Decodes some instructions of a kernel, and of functions that it calls.
     ///
     /// # Errors
     /// [`LoadError`] for an instruction that the interpreter lacks, or that cannot be had on its own.
     pub fn new(module: &Module, kernel: FunctionId, steps: &[Step], processor: Processor) -> Result<Steps, LoadError> {
         let isa = Isa::detect(processor);
-        let source = &module.functions[kernel.0 as usize];
-        let undefined = || LoadError::Undefined { function: source.name.clone() };
-        let body = source.body.as_ref().ok_or_else(undefined)?;
-        let mut functions: Vec<Function> = steps.iter().map(|step| function(body, step)).collect();
+        let body = |step: &Step| {
+            let source = &module.functions[step.function.0 as usize];
+            source.body.as_ref().ok_or_else(|| LoadError::Undefined { function: source.name.clone() })
+        };
+        let bodies = steps.iter().map(body).collect::<Result<Vec<_>, _>>()?;
+        let insts: Vec<&Inst> = bodies.iter().zip(steps).map(|(body, step)| &body.insts[step.inst as usize]).collect();
+        let unsupported = |step: &Step, inst: &Inst, instruction: String| LoadError::Unsupported {
+            function: module.functions[step.function.0 as usize].name.clone(),
+            instruction,
+            line: inst.line,
+        };
+        let mut functions: Vec<Function> = bodies.iter().zip(steps).map(|(body, step)| function(body, step)).collect();
         // What calls mean stands behind them.
         for call in 0..functions.len() {
             let next = FunctionId(functions.len() as u32);
@@ -154,13 +162,11 @@ impl Steps {
         let context =
             Context { module: &alone, isa, functions: &by_id, is_placed: &|_| true, shared: &shared, observed: None };
         let functions = ids.iter().map(|id| decode(&context, *id)).collect::<Result<Vec<_>, _>>()?;
-        for (function, step) in functions.iter().zip(steps) {
-            let inst = &body.insts[step.inst as usize];
+        for (function, (step, inst)) in functions.iter().zip(steps.iter().zip(&insts)) {
             // One stretch of code, and the return behind it; or what may end a stretch, but goes on where it has not failed.
             let goes_on = matches!(inst.op, Op::Matrix(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Call { .. });
             if !goes_on && function.ends.first() != Some(&End::control(function.code.len() as u32 - 1)) {
-                let instruction = module.mnemonic(inst.mnemonic).to_owned();
-                return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
+                return Err(unsupported(step, inst, module.mnemonic(inst.mnemonic).to_owned()));
             }
         }
         let constants = module.globals.iter().zip(0u32..).filter(|(global, _)| global.space == Space::Const);
@@ -168,15 +174,14 @@ impl Steps {
         let mut numbers = Numbers::default();
         let products = functions.iter().zip(steps).map(|(function, step)| Direct::new(function, step, &mut numbers));
         let products: Vec<_> = products.collect();
-        let lacking = |(step, product): &(&Step, &Option<Direct>)| step.kept != [false; 2] && product.is_none();
-        if let Some((step, _)) = steps.iter().zip(&products).find(lacking) {
-            let inst = &body.insts[step.inst as usize];
-            let instruction = format!("{} without its factors", module.mnemonic(inst.mnemonic));
-            return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
+        let lacking = |at: &usize| steps[*at].kept != [false; 2] && products[*at].is_none();
+        if let Some(at) = (0..steps.len()).find(lacking) {
+            let instruction = format!("{} without its factors", module.mnemonic(insts[at].mnemonic));
+            return Err(unsupported(&steps[at], insts[at], instruction));
         }
         let warpgroup_products = functions.iter().map(warpgroup_blocks::Direct::new).collect();
         let fetches = functions.iter().map(Fetch::new).collect();
-        let needs = steps.iter().map(|step| match body.insts[step.inst as usize].op {
+        let needs = insts.iter().map(|inst| match inst.op {
             Op::Call { .. } => Needs::Memory,
             Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => Needs::Stack,
             _ => Needs::Nothing,

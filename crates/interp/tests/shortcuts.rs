@@ -242,7 +242,7 @@ fn a_step_has_rows_for_its_own_registers_alone() {
                 ret;\n}\n";
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let body = module.functions[0].body.as_ref().expect("a kernel has code");
-    let step = Step::of(0, &body.insts[0]);
+    let step = Step::of(FunctionId(0), 0, &body.insts[0]);
     let steps = Steps::new(&module, FunctionId(0), &[step], Processor::default()).expect("decodes");
     assert_eq!(steps.rows(), [9, 1]);
 }

@@ -64,7 +64,7 @@ impl<W: Into<String>> From<W> for Refusal {
 /// What is to be compiled.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'m> {
-    /// The kernel with all that it calls as one body.
+    /// Of the kernel, and of what it calls alone ([`warploom_simt::standalone`]).
     pub(crate) module: &'m Module,
     pub(crate) kernel: FunctionId,
     pub(crate) cta: [u32; 3],
@@ -241,15 +241,16 @@ impl Task<'_> {
             Target::V3 => Processor::V3,
         };
         let steps = Steps::new(self.module, self.kernel, &parts.steps, processor).map_err(|error| error.to_string())?;
-        let place = |line: u32, loc: Option<LocId>| {
-            let loc = loc.and_then(|loc| body.locs.get(loc.index()));
+        let body_of = |function: FunctionId| self.module.functions.get(function.0 as usize)?.body.as_ref();
+        let place = |function: FunctionId, line: u32, loc: Option<LocId>| {
+            let loc = loc.and_then(|loc| body_of(function)?.locs.get(loc.index()));
             let source = loc.and_then(|loc| Some((self.module.files.get(&loc.file)?.clone(), loc.line)));
             Place { ptx_line: Some(line), source, ..Place::default() }
         };
-        let loc = |inst: u32| body.insts.get(inst as usize).and_then(|inst| inst.loc);
-        let sites = parts.sites.iter().map(|site| place(site.line, loc(site.inst)));
-        let stops = parts.stops.iter().map(|stop| place(stop.line, stop.loc));
-        let at = |inst: u32, line: u32| place(line, loc(inst));
+        let loc = |function: FunctionId, inst: u32| body_of(function)?.insts.get(inst as usize)?.loc;
+        let sites = parts.sites.iter().map(|site| place(site.function, site.line, loc(site.function, site.inst)));
+        let stops = parts.stops.iter().map(|stop| place(stop.function, stop.line, stop.loc));
+        let at = |inst: u32, line: u32| place(self.kernel, line, loc(self.kernel, inst));
         let meetings = parts.turns.iter().flat_map(|turns| &turns.meetings);
         let meetings = meetings.map(|inst| at(*inst, body.insts.get(*inst as usize).map_or(0, |inst| inst.line)));
         let places = sites.chain(stops).chain(meetings);

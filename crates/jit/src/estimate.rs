@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use warploom_exec::grid::Grid;
 use warploom_ptx::ir::{FunctionId, Module, Op};
-use warploom_simt::callees;
+use warploom_simt::{callees, written};
 
 /// So many threads' instructions take the interpreter a nanosecond: a warp's 32 threads share each.
 const INTERPRETED: u64 = 5;
@@ -44,47 +44,28 @@ pub(crate) struct Weight {
     pub(crate) cost: u64,
 }
 
-/// Instructions of a function with all that it calls, which is written once more for each call.
-#[derive(Clone, Copy, Default)]
-struct Length {
-    /// In the text.
-    written: u64,
-    /// That a thread is thought to run.
-    run: u64,
-}
-
-impl Length {
-    fn of(
-        module: &Module,
-        kernel: FunctionId,
-        function: FunctionId,
-        known: &mut HashMap<FunctionId, Length>,
-    ) -> Length {
-        if let Some(length) = known.get(&function) {
-            return *length;
-        }
-        // What calls itself is not compiled.
-        known.insert(function, Length::default());
-        let Some(body) = &module.functions[function.0 as usize].body else { return Length::default() };
-        let mut all = Length::default();
-        for (block, innermost) in body.blocks.iter().zip(body.innermost_loops()) {
-            let depth = innermost.map_or(0, |index| body.loops[index as usize].depth.min(DEEPEST));
-            let own = block.insts.len() as u64;
-            let mut length = Length { written: own, run: own + 1 };
-            for inst in &body.insts[block.insts.start as usize..block.insts.end as usize] {
-                let Op::Call { target, .. } = &inst.op else { continue };
-                for callee in callees(module, kernel, target) {
-                    let called = Length::of(module, kernel, callee, known);
-                    length.written = length.written.saturating_add(called.written);
-                    length.run = length.run.saturating_add(called.run);
-                }
-            }
-            all.written = all.written.saturating_add(length.written);
-            all.run = all.run.saturating_add(length.run.saturating_mul(TRIPS.pow(depth)));
-        }
-        known.insert(function, all);
-        all
+/// Instructions of a function, with all that it calls, that a thread is thought to run.
+fn run(module: &Module, kernel: FunctionId, function: FunctionId, known: &mut HashMap<FunctionId, u64>) -> u64 {
+    if let Some(run) = known.get(&function) {
+        return *run;
     }
+    // Of what calls itself nobody knows how often.
+    known.insert(function, 0);
+    let Some(body) = &module.functions[function.0 as usize].body else { return 0 };
+    let mut all: u64 = 0;
+    for (block, innermost) in body.blocks.iter().zip(body.innermost_loops()) {
+        let depth = innermost.map_or(0, |index| body.loops[index as usize].depth.min(DEEPEST));
+        let mut own = block.insts.len() as u64 + 1;
+        for inst in &body.insts[block.insts.start as usize..block.insts.end as usize] {
+            let Op::Call { target, .. } = &inst.op else { continue };
+            for callee in callees(module, kernel, target) {
+                own = own.saturating_add(run(module, kernel, callee, known));
+            }
+        }
+        all = all.saturating_add(own.saturating_mul(TRIPS.pow(depth)));
+    }
+    known.insert(function, all);
+    all
 }
 
 impl Weight {
@@ -92,7 +73,7 @@ impl Weight {
         let Some(body) = &module.functions[kernel.0 as usize].body else {
             return Weight { run: 0, has_loops: false, cost: u64::MAX };
         };
-        let Length { written, run } = Length::of(module, kernel, kernel, &mut HashMap::new());
+        let (written, run) = (written(module, kernel), run(module, kernel, kernel, &mut HashMap::new()));
         let many = written.saturating_sub(MOST);
         let cost = START + EACH * MOST.min(written) + EACH_OF_MANY.saturating_mul(many);
         Weight { run, has_loops: !body.loops.is_empty(), cost }

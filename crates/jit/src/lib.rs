@@ -48,7 +48,7 @@ pub enum Form {
 /// Why it is not covered, or what to install.
 pub fn emit(module: &Module, kernel: FunctionId, cta: [u32; 3], target: Target, form: Form) -> Result<String, String> {
     let llvm = llvm::llvm()?;
-    let module = &warploom_simt::standalone(module, kernel, cta)?;
+    let module = &warploom_simt::standalone(module, kernel, cta, Style::Chosen)?;
     let task = compile::Task { module, kernel, cta, target, style: Style::Chosen, dump: None };
     let (cpu, features) = task.processor(llvm.cpu(), llvm.features());
     let written = task.write(&cpu, &features)?;

@@ -107,7 +107,7 @@ impl Source {
     ) -> Result<T, E> {
         let Source { options, module, kernel, .. } = self;
         let Options { target, style, dump, cache, .. } = options;
-        let module = &standalone(module, *kernel, cta)?;
+        let module = &standalone(module, *kernel, cta, *style)?;
         let task = Task { module, kernel: *kernel, cta, target: *target, style: *style, dump: dump.as_deref() };
         run(&task, cache.as_deref())
     }

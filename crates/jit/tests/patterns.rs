@@ -457,7 +457,7 @@ fn calls_of_functions_leave_nothing_behind() {
                 st.global.u32 [%rd2], %r3;\nret;\n}\n";
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     for (cpu, features, width) in [AVX2, AVX512] {
-        let alone = standalone(&module, FunctionId(1), [64, 1, 1]).expect("no recursion");
+        let alone = standalone(&module, FunctionId(1), [64, 1, 1], Style::Chosen).expect("no recursion");
         let gangs = Gangs::new([64, 1, 1], width).expect("gangs");
         let info = analyze(&alone, FunctionId(1), gangs).expect("a kernel");
         let text = assembly(&by_gangs(&info, cpu, features).expect("covered").text).expect("LLVM takes it");

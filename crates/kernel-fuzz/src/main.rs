@@ -32,6 +32,8 @@ enum Style {
     Teams,
     /// Lanes go their own ways.
     Apart,
+    /// Functions are called wherever they can be.
+    Called,
 }
 
 impl Style {
@@ -41,6 +43,7 @@ impl Style {
             Style::Gangs => warploom_jit::Style::Gangs,
             Style::Teams => warploom_jit::Style::Teams,
             Style::Apart => warploom_jit::Style::Apart,
+            Style::Called => warploom_jit::Style::Called,
         }
     }
 

@@ -5,8 +5,9 @@
 //! a polynomial's come lowest degree first, and it is evaluated by Horner's rule with `mul_add`.
 
 use crate::convert::Integer;
-use crate::float::flush;
+use crate::float::{self, flush};
 use crate::format::canonical;
+use crate::rounding::Rounding;
 
 /// `(sin r - r) / r^3` in `r^2`, for `|r| <= pi/4`.
 pub const SIN: [u32; 4] = [0xbe2a_aaab, 0x3c08_8888, 0xb950_0a6d, 0x3637_01c2];
@@ -89,13 +90,13 @@ pub fn div(a: f32, b: f32, ftz: bool) -> f32 {
     let huge = (b.abs() > f32::from_bits(0x7e80_0000)) & b.is_finite();
     // Zero, with the sign of the quotient; NaN if `a` is infinite.
     let vanished = a * 0.0 * b;
-    flush(canonical(if huge { vanished } else { a / b }), ftz)
+    if huge { canonical(vanished) } else { div_full(a, b, ftz) }
 }
 
-/// `div.full{.ftz}.f32`: correctly rounded (bound: 2 ulp).
+/// `div.full{.ftz}.f32`: correctly rounded (bound: 2 ulp), and what is too small is what it is to `div.rn.ftz`, and to processors that flush by themselves.
 #[inline(always)]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
-    flush(canonical(flush(a, ftz) / flush(b, ftz)), ftz)
+    float::div(a, b, Rounding::Nearest, ftz)
 }
 
 /// The angle's quadrant and its distance from the quadrant's middle axis.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{Body, FunctionId, FunctionKind, Module, Op, Semantics, Space};
+use warploom_ptx::ir::{Body, CallTarget, FunctionId, FunctionKind, Module, Op, Semantics, Space};
 
 use crate::access::{Access, AccessKind, Known, Pattern, accesses};
 use crate::affine::Affine;
@@ -22,8 +22,10 @@ use crate::wait::{Wait, needs_lockstep, split_exchanges, waits};
 pub struct KernelInfo<'m> {
     /// The module that it is in.
     pub module: &'m Module,
-    /// Which function.
+    /// Which kernel.
     pub kernel: FunctionId,
+    /// Whose body it is of: the kernel's, or that of a function that it calls for some lanes of a gang.
+    pub function: FunctionId,
     /// For which CTAs and gangs.
     pub gangs: Gangs,
     /// What registers hold.
@@ -58,7 +60,17 @@ pub struct KernelInfo<'m> {
     pub lockstep: bool,
 }
 
-impl KernelInfo<'_> {
+impl<'m> KernelInfo<'m> {
+    /// The body that was looked at.
+    pub fn body(&self) -> Option<&'m Body> {
+        self.module.functions[self.function.0 as usize].body.as_ref()
+    }
+
+    /// Whether it is of a function that the kernel calls.
+    pub fn is_called(&self) -> bool {
+        self.function != self.kernel
+    }
+
     /// How lanes differ in a value.
     pub fn shape(&self, value: ValueId) -> &Shape {
         &self.shapes[value.0 as usize]
@@ -88,22 +100,49 @@ impl KernelInfo<'_> {
 /// Looks at a kernel of a verified module, for CTAs of one shape. None for a function that is no kernel, or has no body. What a device function does that the kernel calls is not looked at:
 /// what it gives back is taken to differ.
 pub fn analyze(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<KernelInfo<'_>> {
-    look(module, kernel, gangs, false)
+    look(module, kernel, kernel, gangs, false)
+}
+
+/// Looks at the functions that a [`standalone`](crate::standalone) kernel calls, each for whatever lanes of a gang it is called for.
+pub(crate) fn analyze_called<'m>(kernel: &KernelInfo<'m>) -> Vec<KernelInfo<'m>> {
+    let module = kernel.module;
+    let mut called = BTreeSet::new();
+    let mut pending = vec![kernel.kernel];
+    while let Some(caller) = pending.pop() {
+        for inst in module.functions[caller.0 as usize].body.iter().flat_map(|body| &body.insts) {
+            if let Op::Call { target, .. } = &inst.op
+                && let CallTarget::Direct(id) = **target
+                && module.functions[id.0 as usize].body.is_some()
+                && called.insert(id)
+            {
+                pending.push(id);
+            }
+        }
+    }
+    called.into_iter().filter_map(|id| look(module, kernel.kernel, id, kernel.gangs.clone(), false)).collect()
 }
 
 /// [`analyze`] of lanes that go their own ways: none is known to be where another one is.
 pub(crate) fn analyze_apart(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<KernelInfo<'_>> {
-    look(module, kernel, gangs, true)
+    look(module, kernel, kernel, gangs, true)
 }
 
-fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Option<KernelInfo<'_>> {
-    let function = module.functions.get(kernel.0 as usize)?;
-    let body = function.body.as_ref().filter(|_| function.kind == FunctionKind::Kernel)?;
+fn look(
+    module: &Module,
+    kernel: FunctionId,
+    function: FunctionId,
+    gangs: Gangs,
+    apart: bool,
+) -> Option<KernelInfo<'_>> {
+    let is_kernel = module.functions.get(kernel.0 as usize)?.kind == FunctionKind::Kernel;
+    let body = module.functions[function.0 as usize].body.as_ref().filter(|_| is_kernel)?;
     let values = Values::new(body);
     let layout = module.shared_layout(kernel);
     let ranges = Ranges::new(&layout, body, &values, &gangs);
     let alignments = Alignments::new(&layout, body, &values, &ranges);
-    let uniformity = Uniformity::new(body, &values, &gangs, (&ranges, &alignments), apart);
+    // A function may be called for any lanes: the others are to it what has ended is to a kernel.
+    let some = function != kernel;
+    let uniformity = Uniformity::new(body, &values, &gangs, (&ranges, &alignments), apart, some);
     let known = Known { ranges: &ranges, alignments: &alignments, layout: &layout };
     let accesses = accesses(module, body, &values, &uniformity.shapes, &known);
     let barriers = Barriers::new(body, &values, &uniformity, &block_of(body), gangs.threads());
@@ -116,6 +155,7 @@ fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Optio
     let mut info = KernelInfo {
         module,
         kernel,
+        function,
         gangs,
         values,
         shapes,

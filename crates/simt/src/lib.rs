@@ -38,6 +38,6 @@ pub use pressure::{Pressure, VectorUnits};
 pub use range::Interval;
 pub use reason::Reason;
 pub use shape::{Extent, Shape};
-pub use standalone::{callees, stack_bottom, standalone};
+pub use standalone::{callees, stack_bottom, standalone, written};
 pub use values::{Value, ValueId, Values};
 pub use wait::{Wait, WaitKind};

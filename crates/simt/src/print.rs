@@ -18,7 +18,7 @@ use crate::wait::WaitKind;
 
 impl Display for KernelInfo<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let function = &self.module.functions[self.kernel.0 as usize];
+        let function = &self.module.functions[self.function.0 as usize];
         let [x, y, z] = self.gangs.cta;
         writeln!(f, "kernel {}, CTAs of {x} x {y} x {z} threads, gangs of {}", function.name, self.gangs.width)?;
         let Some(body) = &function.body else { return Ok(()) };

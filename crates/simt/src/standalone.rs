@@ -4,55 +4,71 @@
 //! come out of themselves. Parameters that are in memory (PTX ISA 7.1) have a place in local memory, as the local variables of the copy do; copies that
 //! are never active together share it. An indirect call becomes a chain of tests for the functions that it can mean, behind which the
 //! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too, with registers as parameters.
+//!
+//! Of a kernel that would be too long so, some functions [stay](called), with bodies of their own that hold copies of all others; a call of one has no parameters, as what is
+//! handed over lies in its frame.
 
 mod again;
+mod called;
 mod calls;
 mod copies;
 mod trips;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warploom_ptx::ir::{
-    Address, AddressTarget, Base, Block, BlockId, Body, FunctionId, Inst, LocId, Module, Op, Operand, Reg, RegDecl,
-    ScalarType, Space, Symbol, Terminator, TerminatorKind, arrange,
+    Address, AddressTarget, Base, Block, BlockId, Body, FunctionId, Inst, LocId, Module, Op, Operand, Param, Reg,
+    RegDecl, ScalarType, Space, Symbol, Terminator, TerminatorKind, arrange,
 };
 
+use crate::codegen::Style;
+pub use called::written;
+use called::{Called, Frame, launched};
 pub use calls::callees;
 pub(crate) use copies::copies_whole_words;
 
-/// Instructions of a kernel with all copies, beyond which calls are not replaced.
+/// Instructions of one body with all copies.
 const MOST: usize = 60_000;
 
-/// A module that has a body for the kernel alone, in which no function is called. Functions keep their numbers.
+/// A module that has bodies for the kernel and for functions that it [calls](called) alone. Functions keep their numbers.
 ///
 /// # Errors
 /// Why calls cannot be replaced.
-pub fn standalone(module: &Module, kernel: FunctionId, cta: [u32; 3]) -> Result<Module, String> {
-    let own = &module.functions[kernel.0 as usize];
-    let mut body = match &own.body {
+pub fn standalone(module: &Module, kernel: FunctionId, cta: [u32; 3], style: Style) -> Result<Module, String> {
+    let mut bodies: BTreeMap<FunctionId, Body> = BTreeMap::new();
+    match &module.functions[kernel.0 as usize].body {
         Some(body) if body.insts.iter().any(|inst| matches!(inst.op, Op::Call { .. })) => {
-            Some(Inliner::new(module, kernel).inlined(body)?)
+            let called = Called::new(module, kernel, style == Style::Called)?;
+            for root in [&[kernel], &called.order[..]].concat() {
+                bodies.insert(root, Inliner::new(module, kernel, &called).inlined(root)?);
+            }
         }
-        other => other.clone(),
-    };
-    if let Some(body) = &mut body {
+        body => bodies.extend(body.iter().map(|body| (kernel, body.clone()))),
+    }
+    for body in bodies.values_mut() {
         body.insts.iter_mut().for_each(only_cta_of_its_cluster);
         copies::replace(body);
         trips::write_out(body, cta);
         again::tell_apart(body);
-        if body.insts.iter().any(asks_for_stack) {
-            body.local_size = body.local_size.next_multiple_of(16) + STACK_ROOM;
-        }
     }
-    let functions = module.functions.iter().enumerate().map(|(at, function)| {
-        let body = if at == kernel.0 as usize { body.clone() } else { None };
-        // Of the others only that they are there is of interest.
+    // One local memory holds all their frames.
+    let mut size = bodies.values().map(|body| body.local_size).max().unwrap_or(0);
+    let align = bodies.values().map(|body| body.local_align).max().unwrap_or(0);
+    if bodies.values().flat_map(|body| &body.insts).any(asks_for_stack) {
+        size = size.next_multiple_of(16) + STACK_ROOM;
+    }
+    bodies.values_mut().for_each(|body| (body.local_size, body.local_align) = (size, align));
+    let functions = module.functions.iter().zip(0u32..).map(|(function, at)| {
+        let body = bodies.remove(&FunctionId(at));
+        // What is handed over to one that stays lies in its frame. Of the others only that they are there is of interest.
+        let stays = body.is_some() && at != kernel.0;
+        let handed_over = |params: &[Param]| if stays { Vec::new() } else { params.to_vec() };
         warploom_ptx::ir::Function {
             name: function.name.clone(),
             kind: function.kind,
             linkage: function.linkage,
-            params: function.params.clone(),
-            returns: function.returns.clone(),
+            params: handed_over(&function.params),
+            returns: handed_over(&function.returns),
             param_buffer_size: function.param_buffer_size,
             directives: function.directives.clone(),
             line: function.line,
@@ -103,11 +119,9 @@ struct Draft {
 struct Inliner<'m> {
     module: &'m Module,
     kernel: FunctionId,
+    called: &'m Called,
     body: Body,
     drafts: Vec<Draft>,
-    /// The functions that are being copied, the kernel first.
-    active: Vec<FunctionId>,
-    insts: usize,
 }
 
 /// Where the parts of one copy are.
@@ -152,14 +166,30 @@ fn nowhere(line: u32, loc: Option<LocId>) -> Terminator {
 }
 
 impl<'m> Inliner<'m> {
-    fn new(module: &'m Module, kernel: FunctionId) -> Inliner<'m> {
-        Inliner { module, kernel, body: Body::default(), drafts: Vec::new(), active: Vec::new(), insts: 0 }
+    fn new(module: &'m Module, kernel: FunctionId, called: &'m Called) -> Inliner<'m> {
+        Inliner { module, kernel, called, body: Body::default(), drafts: Vec::new() }
     }
 
-    fn inlined(mut self, own: &Body) -> Result<Body, String> {
+    /// The kernel, or a function that stays, with copies of all that it calls and that does not.
+    fn inlined(mut self, root: FunctionId) -> Result<Body, String> {
+        let function = &self.module.functions[root.0 as usize];
+        let own =
+            function.body.as_ref().ok_or_else(|| format!("line {}: {} has no code", function.line, function.name))?;
         self.body.local_align = own.local_align.max(16);
-        self.body.param_size = own.param_size;
-        self.copy(self.kernel, own, 0, None)?;
+        match (self.called.local(root), self.called.frame(self.module, root)) {
+            (Some(local), Some(frame)) => {
+                let enter = self.draft(nowhere(function.line, None));
+                let ret = TerminatorKind::Ret { uniform: false };
+                let leave = self.draft(Terminator { kind: ret, ..nowhere(function.line, None) });
+                let (first, copy) = self.copy(root, own, local, Some(leave))?;
+                self.drafts[enter as usize].end.next = Some(BlockId(first));
+                self.take_over(&copy, root, frame, enter, leave)?;
+            }
+            _ => {
+                self.body.param_size = own.param_size;
+                self.copy(root, own, 0, None)?;
+            }
+        }
         let reachable = self.module.reachable(self.kernel);
         let bodies = reachable.iter().filter_map(|id| self.module.functions[id.0 as usize].body.as_ref());
         let mut globals: Vec<_> = bodies.clone().flat_map(|body| body.globals.iter().copied()).collect();
@@ -179,30 +209,21 @@ impl<'m> Inliner<'m> {
 
     /// Copies a body; its first block, with what it returns to.
     fn copy(&mut self, id: FunctionId, from: &Body, local: u32, back: Option<u32>) -> Result<(u32, Copy), String> {
-        let function = &self.module.functions[id.0 as usize];
-        if self.active.contains(&id) {
-            return Err(format!("line {}: {} calls itself", function.line, function.name));
-        }
-        self.insts += from.insts.len();
-        if self.insts > MOST {
-            return Err(format!("more than {MOST} instructions with all that it calls"));
-        }
-        self.active.push(id);
-        let launched = if back.is_none() { function.param_buffer_size } else { 0 };
-        // What the launch passes has no place here: the rest begins where it is as well aligned as it was.
-        let skipped = launched & !15;
-        let params = (local + from.local_size).next_multiple_of(16);
-        let end = (params + from.param_size.saturating_sub(skipped)).next_multiple_of(16);
+        let launched = launched(self.module, self.kernel, id);
+        let frame = match self.called.frame(self.module, id) {
+            Some(frame) => frame,
+            None => Frame::new(from, local, launched),
+        };
         let copy = Copy {
             regs: self.body.regs.len() as u32,
             locs: self.body.locs.len(),
             local,
-            params: i64::from(params) - i64::from(skipped),
+            params: frame.params,
             launched: i64::from(launched),
-            end,
+            end: frame.end,
             back,
         };
-        self.body.local_size = self.body.local_size.max(end);
+        self.body.local_size = self.body.local_size.max(frame.end);
         self.body.local_align = self.body.local_align.max(from.local_align);
         self.body.regs.extend(from.regs.iter().cloned());
         self.body.locs.extend(from.locs.iter().cloned());
@@ -223,7 +244,6 @@ impl<'m> Inliner<'m> {
                 }
             }
         }
-        self.active.pop();
         Ok((first, copy))
     }
 

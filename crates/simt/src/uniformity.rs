@@ -34,13 +34,14 @@ pub(crate) struct Uniformity {
 }
 
 impl Uniformity {
-    /// With `apart`, no lane is known to be where another one is.
+    /// With `apart`, no lane is known to be where another one is; with `some`, not all of them need be there from the beginning.
     pub(crate) fn new(
         body: &Body,
         values: &Values,
         gangs: &Gangs,
         (ranges, alignments): (&Ranges, &Alignments),
         apart: bool,
+        some: bool,
     ) -> Uniformity {
         let fixpoint = |parting: Parting, guesses: Vec<Option<Affine>>| {
             let mut fixpoint = Fixpoint {
@@ -95,7 +96,10 @@ impl Uniformity {
             guess.take_if(|_| !matches!(shape, Shape::Varying(_)));
         }
         let mut divergence = Divergence::new(body, splits, &shapes, values);
-        divergence.some_end = some_end(body, &divergence, &gang_splits, &shapes, values);
+        divergence.some_end = some || some_end(body, &divergence, &gang_splits, &shapes, values);
+        if some {
+            divergence.ended.fill(true);
+        }
         Uniformity { shapes, divergence, gang_splits, guesses, steady, edges }
     }
 }

@@ -162,7 +162,7 @@ impl Around<'_> {
 }
 
 /// Whether an instruction sees what others do meanwhile.
-fn looks(op: &Op) -> bool {
+pub(crate) fn looks(op: &Op) -> bool {
     match op {
         Op::Ld { semantics, space, .. } => *semantics != Semantics::Weak && *space != Space::Local,
         Op::Atom { dst, .. } => dst.is_some(),

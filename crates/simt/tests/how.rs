@@ -6,7 +6,7 @@ use warploom_ptx::ir::FunctionId;
 use warploom_ptx::isa::all_forms;
 use warploom_ptx::isa::instances::{DECLARATIONS, instances};
 use warploom_ptx::{Options, VerifiedModule, load};
-use warploom_simt::codegen::{How, how};
+use warploom_simt::codegen::{How, Style, how};
 use warploom_simt::{Gangs, analyze, codegen, standalone};
 
 /// Fills the registers that an instruction names with numbers of each thread's own.
@@ -52,7 +52,7 @@ fn forms_are_compiled_as_the_table_says() {
             let way = [How::Declined, How::Turns, How::Step].into_iter().find(|way| ways.contains(way));
             *counts.entry(way.map_or("instructions", How::text)).or_default() += 1;
             // As kernels are compiled.
-            let alone = standalone(&module, FunctionId(0), [64, 1, 1]);
+            let alone = standalone(&module, FunctionId(0), [64, 1, 1], Style::Chosen);
             let info = alone.as_ref().ok().map(|module| {
                 analyze(module, FunctionId(0), Gangs::new([64, 1, 1], 32).expect("gangs")).expect("a kernel")
             });

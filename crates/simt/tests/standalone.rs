@@ -4,12 +4,13 @@ use std::path::Path;
 
 use warploom_ptx::ir::{FunctionId, FunctionKind, Op, Operand, Space, check_module};
 use warploom_ptx::{Options, load};
+use warploom_simt::codegen::Style;
 use warploom_simt::standalone;
 
 fn body_of(text: &str) -> Result<warploom_ptx::ir::Module, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let kernel = module.functions.iter().position(|function| function.kind == FunctionKind::Kernel).expect("a kernel");
-    let alone = standalone(&module, FunctionId(kernel as u32), [128, 1, 1])?;
+    let alone = standalone(&module, FunctionId(kernel as u32), [128, 1, 1], Style::Chosen)?;
     check_module(&alone).map(|()| alone)
 }
 

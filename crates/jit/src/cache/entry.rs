@@ -5,13 +5,13 @@
 use std::num::NonZeroU32;
 
 use sha2::{Digest, Sha256};
-use warploom_ptx::ir::{LocId, Reg, Space, Step};
+use warploom_ptx::ir::{FunctionId, LocId, Reg, Space, Step};
 use warploom_simt::AccessKind;
 use warploom_simt::codegen::{SiteKind, Stop, StopKind, Turns};
 
 use super::key::Key;
 
-const MAGIC: [u8; 8] = *b"wlcode\x05\n";
+const MAGIC: [u8; 8] = *b"wlcode\x06\n";
 const HEAD: usize = 8 + 32 + 8 + 32;
 
 /// What was made of a kernel for CTAs of one shape.
@@ -108,12 +108,13 @@ impl Parts {
             out.extend([kind, space].map(|at| at.map_or(u8::MAX, |at| at as u8)));
             out.extend([site.kept_back, site.nontemporal].map(u8::from));
             out.extend_from_slice(&site.need.to_le_bytes());
-            for number in [site.parameter.unwrap_or(u32::MAX), site.bytes, site.line, site.inst] {
+            for number in [site.parameter.unwrap_or(u32::MAX), site.bytes, site.function.0, site.line, site.inst] {
                 word(out, number);
             }
         }
         word(out, self.steps.len() as u32);
         for step in &self.steps {
+            word(out, step.function.0);
             word(out, step.inst);
             for registers in [&step.reads, &step.writes] {
                 word(out, registers.len() as u32);
@@ -124,6 +125,7 @@ impl Parts {
         word(out, self.stops.len() as u32);
         for stop in &self.stops {
             out.push(STOPS.iter().position(|kind| *kind == stop.kind).map_or(u8::MAX, |at| at as u8));
+            word(out, stop.function.0);
             word(out, stop.line);
             word(out, stop.loc.map_or(0, |LocId(number)| number.get()));
         }
@@ -149,20 +151,23 @@ impl Parts {
             let [kept_back, nontemporal] = [input.byte()? != 0, input.byte()? != 0];
             let need = u64::from_le_bytes(input.take()?);
             let parameter = Some(input.word()?).filter(|offset| *offset != u32::MAX);
-            let (bytes, line, inst) = (input.word()?, input.word()?, input.word()?);
-            Some(SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line, inst })
+            let (bytes, function) = (input.word()?, FunctionId(input.word()?));
+            let (line, inst) = (input.word()?, input.word()?);
+            Some(SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, function, line, inst })
         });
         let sites = sites.collect::<Option<_>>()?;
         let count = input.count()?;
         let steps = (0..count).map(|_| {
-            let (inst, reads, writes) = (input.word()?, input.registers()?, input.registers()?);
-            Some(Step { inst, reads, writes, kept: [input.byte()? != 0, input.byte()? != 0] })
+            let (function, inst) = (FunctionId(input.word()?), input.word()?);
+            let (reads, writes) = (input.registers()?, input.registers()?);
+            Some(Step { function, inst, reads, writes, kept: [input.byte()? != 0, input.byte()? != 0] })
         });
         let steps = steps.collect::<Option<_>>()?;
         let count = input.count()?;
         let stops = (0..count).map(|_| {
             let kind = *STOPS.get(usize::from(input.byte()?))?;
-            Some(Stop { kind, line: input.word()?, loc: NonZeroU32::new(input.word()?).map(LocId) })
+            let function = FunctionId(input.word()?);
+            Some(Stop { kind, function, line: input.word()?, loc: NonZeroU32::new(input.word()?).map(LocId) })
         });
         let stops = stops.collect::<Option<_>>()?;
         let turns = match input.byte()? {
@@ -218,16 +223,28 @@ mod tests {
     fn example() -> Entry {
         let (bytes, need, line, inst) = (4, 1 << 40, 7, 9);
         let (kept_back, nontemporal, parameter) = (true, false, Some(8));
-        let site = |kind, space| SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line, inst };
+        let function = FunctionId(3);
+        let site = |kind, space| SiteKind {
+            kind,
+            space,
+            bytes,
+            need,
+            kept_back,
+            nontemporal,
+            parameter,
+            function,
+            line,
+            inst,
+        };
         Entry::Compiled(Parts {
             stack: 20_000,
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,
             local: [16, 32],
-            steps: vec![Step { inst: 3, reads: vec![Reg(1), Reg(500)], writes: vec![], kept: [true, false] }],
+            steps: vec![Step { function, inst: 3, reads: vec![Reg(1), Reg(500)], writes: vec![], kept: [true, false] }],
             stops: vec![
-                Stop { kind: StopKind::Trap, line: 12, loc: None },
-                Stop { kind: StopKind::NoFunction, line: 13, loc: NonZeroU32::new(4).map(LocId) },
+                Stop { kind: StopKind::Trap, function, line: 12, loc: None },
+                Stop { kind: StopKind::NoFunction, function, line: 13, loc: NonZeroU32::new(4).map(LocId) },
             ],
             turns: Some(Turns { places: vec![(0, 3), (7, 9)], meetings: vec![7] }),
             apart: Some([5; 32]),

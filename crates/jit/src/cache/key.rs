@@ -26,7 +26,7 @@ impl Write for Feed {
 }
 
 impl Key {
-    /// Of a kernel, with all that it calls as one body, for CTAs of one shape, on `machine`, which says for what the code is made.
+    /// Of a kernel, in a module of it and what it calls alone, for CTAs of one shape, on `machine`, which says for what the code is made.
     pub(crate) fn new(module: &Module, kernel: FunctionId, cta: [u32; 3], machine: &str) -> Key {
         let mut feed = Feed(Sha256::new());
         // Nothing but the digest hears of it: it cannot fail.
@@ -44,7 +44,12 @@ fn write(feed: &mut Feed, module: &Module, kernel: FunctionId, cta: [u32; 3], ma
     // The compiler, by its sources, and the LLVM that its text is for.
     writeln!(feed, "{} LLVM 19\n{machine}\n{cta:?}", env!("COMPILER_SOURCES"))?;
     writeln!(feed, "{:?} {:?} {}", module.version, module.target, module.address_size)?;
-    writeln!(feed, "f{}: {}", kernel.0, module.function_text(kernel))?;
+    for number in 0..module.functions.len() as u32 {
+        if module.functions[number as usize].body.is_some() {
+            writeln!(feed, "f{number}: {}", module.function_text(FunctionId(number)))?;
+        }
+    }
+    writeln!(feed, "kernel f{}", kernel.0)?;
     let body = module.functions[kernel.0 as usize].body.as_ref();
     for number in body.iter().flat_map(|body| &body.globals).map(|id| id.0) {
         let global = &module.globals[number as usize];

@@ -1,14 +1,16 @@
 //! Single instructions that one executor has another one run: what is handed over for each, and how.
 
 use super::module::Inst;
-use super::operand::Reg;
+use super::operand::{FunctionId, Reg};
 use super::operands::Role;
 
 /// An instruction, and the registers that it reads and writes, each once: they are handed over in this order, results behind operands, each in a place of
 /// [`Step::PLACE_WORDS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its number in the body.
+    /// The function in whose body it is.
+    pub function: FunctionId,
+    /// Its number there.
     pub inst: u32,
     /// What it reads, but its guard.
     pub reads: Vec<Reg>,
@@ -23,9 +25,9 @@ impl Step {
     /// words of 32 bits stand one behind the other; a predicate is one word of 32 bits with a bit for each lane.
     pub const PLACE_WORDS: usize = 32;
 
-    /// The step that is instruction `number` of its body.
-    pub fn of(number: u32, inst: &Inst) -> Step {
-        let mut step = Step { inst: number, reads: Vec::new(), writes: Vec::new(), kept: [false; 2] };
+    /// The step that is instruction `number` of a function's body.
+    pub fn of(function: FunctionId, number: u32, inst: &Inst) -> Step {
+        let mut step = Step { function, inst: number, reads: Vec::new(), writes: Vec::new(), kept: [false; 2] };
         for operand in inst.operands() {
             if operand.role == Role::Guard {
                 continue;

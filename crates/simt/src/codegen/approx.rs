@@ -7,6 +7,11 @@ use super::function::{Val, Writer};
 use super::names::Element;
 
 const ONE: i64 = 0x3f80_0000;
+const FOUR: i64 = 0x4080_0000;
+/// 1 / 16
+const SIXTEENTH: i64 = 0x3d80_0000;
+/// 2^122
+const LARGE: i64 = 0x7c80_0000;
 
 impl Writer<'_> {
     /// One of them of an `.f32`; none of another operation.
@@ -159,31 +164,57 @@ impl Writer<'_> {
         let guess = self.binary("and", &guess, &kept);
         let guess = self.cast("bitcast", &guess, Element::F32);
         let square = self.binary("fmul", &guess, &guess);
-        let negative = self.set(a.ty, format!("fneg {} {}", a.ty.text(), a.text));
         let one = self.single(a.ty, ONE);
-        let error = self.intrinsic("fma", &[&negative, &square, &one]);
-        let polynomial = self.horner(&error, approx::RSQRT);
-        let step = self.binary("fmul", &guess, &error);
-        let value = self.intrinsic("fma", &[&step, &polynomial, &guess]);
+        let value = self.root_step(a, &square, &guess);
         // Infinity comes first of what is above, and turns to what no number with a sign is below.
         let (turn, last) = (self.constant(bits.ty, 0x7f80_0000), self.constant(bits.ty, 0xfeff_ffff));
         let turned = self.binary("add", &bits, &turn);
         let special = self.compare("sgt", &turned, &last);
+        // Where the processor flushes, the square of the least guesses is lost: those are looked at again.
+        let large = self.plan.flushes().then(|| {
+            let bound = self.constant(bits.ty, LARGE);
+            self.compare("sgt", &bits, &bound)
+        });
+        let seldom = match &large {
+            Some(large) => self.binary("or", &special, large),
+            None => special.clone(),
+        };
         let place = format!("%rsqrt{}", self.fresh());
         self.places.push((place.clone(), a.ty));
         self.store(&value, &place);
         let (on, rare) = (self.fresh(), self.fresh());
-        let any = if special.ty.lanes == 0 { special.clone() } else { self.any(&special.text) };
+        let any = if seldom.ty.lanes == 0 { seldom } else { self.any(&seldom.text) };
         self.line(format!("br i1 {}, label %L{rare}, label %L{on}, !prof !1", any.text));
         self.label(&format!("L{rare}"));
         let flushed = self.flush(a, ftz);
         let root = self.intrinsic("sqrt", &[&flushed]);
         let exact = self.binary("fdiv", &one, &root);
+        let value = match large {
+            None => value,
+            Some(large) => {
+                // Sixteen times the square and a sixteenth of the number have the same product.
+                let (sixteenth, four) = (self.single(a.ty, SIXTEENTH), self.single(a.ty, FOUR));
+                let (small, root) = (self.binary("fmul", a, &sixteenth), self.binary("fmul", &guess, &four));
+                let square = self.binary("fmul", &root, &root);
+                let again = self.root_step(&small, &square, &guess);
+                self.select(&large, &again, &value)
+            }
+        };
         let chosen = self.select(&special, &exact, &value);
         self.store(&chosen, &place);
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
         self.load(a.ty, &place)
+    }
+
+    /// One step from a guess of a reciprocal root, of whose square and of the number that it is of it is told how far it is off.
+    fn root_step(&mut self, a: &Val, square: &Val, guess: &Val) -> Val {
+        let negative = self.set(a.ty, format!("fneg {} {}", a.ty.text(), a.text));
+        let one = self.single(a.ty, ONE);
+        let error = self.intrinsic("fma", &[&negative, square, &one]);
+        let polynomial = self.horner(&error, approx::RSQRT);
+        let step = self.binary("fmul", guess, &error);
+        self.intrinsic("fma", &[&step, &polynomial, guess])
     }
 
     fn lg2(&mut self, a: &Val, ftz: bool) -> Val {

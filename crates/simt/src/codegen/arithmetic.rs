@@ -41,6 +41,7 @@ impl Writer<'_> {
             }
             Op::Call { target, .. } => {
                 return match **target {
+                    CallTarget::Direct(id) if self.plan.has_code(id) => self.call(inst, id),
                     CallTarget::Direct(_) => self.stepped(inst),
                     CallTarget::Indirect { .. } => self.no_function(inst),
                 };

@@ -9,6 +9,7 @@
 //! on the rest. And they give nothing back, but leave it in the context: where LLVM selects instructions in its fast way, the register of the answer is kept, too.
 
 use super::context;
+use super::flushing;
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::{Machine, Plan};
@@ -95,10 +96,12 @@ impl Asked {
             before += "  call void @llvm.x86.avx.vzeroupper()\n";
             plan.declare("declare void @llvm.x86.avx.vzeroupper()".to_owned());
         }
+        let (mode, behind) = flushing::around(plan);
+        before += &mode;
         plan.declare(format!(
             "define internal void @{name}(ptr %context{parameters}) #5 {{\n  %at = getelementptr i8, ptr %context, i64 {field}\n  \
              %function = load ptr, ptr %at, !invariant.load !0\n{before}  \
-             %answer = call i32 %function(ptr %context{arguments})\n  \
+             %answer = call i32 %function(ptr %context{arguments})\n{behind}  \
              %to = getelementptr i8, ptr %context, i64 {}\n  store i32 %answer, ptr %to\n  ret void\n}}",
             context::ANSWER
         ));

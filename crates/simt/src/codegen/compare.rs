@@ -90,8 +90,8 @@ impl Writer<'_> {
             };
             let (a, b) = match halves(ty) {
                 None => {
-                    let (a, b) = self.two_floats(a, b, ty)?;
-                    (self.flush(&a, ftz), self.flush(&b, ftz))
+                    let (x, y) = self.two_floats(a, b, ty)?;
+                    (self.taken(a, &x, ftz, false), self.taken(b, &y, ftz, false))
                 }
                 Some((_, bf)) => {
                     let (a, b) = self.two(a, b, ty);

@@ -13,7 +13,7 @@ use super::names::{Element, Ty};
 pub(super) const WARP: u32 = 32;
 
 /// Whether an instruction is about the lanes of a warp.
-pub(super) fn is_exchange(op: &Op) -> bool {
+pub(crate) fn is_exchange(op: &Op) -> bool {
     matches!(
         op,
         Op::Shfl { .. }

@@ -103,9 +103,17 @@ impl Writer<'_> {
         if halves(*ty).is_some() {
             return self.half_arithmetic(inst);
         }
+        let named = [*a, *b];
         let (whole, [a, b]) = self.float_operands(inst, *ty, [(*a, *a_ty), (*b, *ty)])?;
         let ftz = *ftz && a.ty.element == Element::F32;
-        let (a, b) = (self.flush(&a, ftz), self.flush(&b, ftz));
+        let pair = *ty == ScalarType::F32x2;
+        let identity = |this: &Self, other: Operand| match op {
+            FloatBinaryOp::Add | FloatBinaryOp::Sub => this.may_be_zero(other),
+            _ => this.may_be_one(other),
+        };
+        let [beside_a, beside_b] = [named[1], named[0]].map(|other| pair || identity(self, other));
+        let a = self.taken(named[0], &a, ftz, beside_a);
+        let b = self.taken(named[1], &b, ftz, beside_b);
         let approximate = matches!(op, FloatBinaryOp::DivApprox | FloatBinaryOp::DivFull);
         let value = if *rnd == Rounding::Rn || approximate {
             self.nearest(*op, ftz, &a, &b)
@@ -119,7 +127,7 @@ impl Writer<'_> {
             let value = self.directed(inst, name, *rnd, &[&a, &b])?;
             match op {
                 // What is below the normal numbers is exact.
-                FloatBinaryOp::Add | FloatBinaryOp::Sub => self.flush(&value, ftz),
+                FloatBinaryOp::Add | FloatBinaryOp::Sub => self.flushed_sum(&value, ftz),
                 _ if ftz => {
                     let scale = self.single(a.ty, SCALE);
                     let a = self.binary("fmul", &a, &scale);
@@ -143,16 +151,21 @@ impl Writer<'_> {
         if ty == ScalarType::F32x2 { self.regrouped(&value, whole) } else { value }
     }
 
+    /// A sum, whatever of which is below the normal numbers is exact.
+    fn flushed_sum(&mut self, sum: &Val, ftz: bool) -> Val {
+        self.flush(sum, ftz && !self.plan.flushes())
+    }
+
     /// Rounded to nearest, or approximate.
     pub(super) fn nearest(&mut self, op: FloatBinaryOp, ftz: bool, a: &Val, b: &Val) -> Val {
         match op {
             FloatBinaryOp::Add | FloatBinaryOp::Sub => {
                 let sum = self.binary(if op == FloatBinaryOp::Add { "fadd" } else { "fsub" }, a, b);
-                self.flush(&sum, ftz)
+                self.flushed_sum(&sum, ftz)
             }
             FloatBinaryOp::Mul => {
                 let product = self.binary("fmul", a, b);
-                if ftz {
+                if ftz && !self.plan.flushes() {
                     let scale = self.single(a.ty, SCALE);
                     let scaled = self.binary("fmul", a, &scale);
                     let scaled = self.binary("fmul", &scaled, b);
@@ -161,7 +174,7 @@ impl Writer<'_> {
                     product
                 }
             }
-            FloatBinaryOp::Div if ftz => {
+            FloatBinaryOp::Div | FloatBinaryOp::DivFull if ftz && !self.plan.flushes() => {
                 let quotient = self.binary("fdiv", a, b);
                 let scale = self.single(a.ty, SCALE);
                 let bound = self.single(a.ty, SCALED_BOUND);
@@ -172,11 +185,7 @@ impl Writer<'_> {
                 let flushed = self.flush_tiny(&quotient, &zero);
                 self.select(&tiny, &flushed, &quotient)
             }
-            FloatBinaryOp::Div => self.binary("fdiv", a, b),
-            FloatBinaryOp::DivFull => {
-                let quotient = self.binary("fdiv", a, b);
-                self.flush(&quotient, ftz)
-            }
+            FloatBinaryOp::Div | FloatBinaryOp::DivFull => self.binary("fdiv", a, b),
             FloatBinaryOp::DivApprox => {
                 let magnitude = self.intrinsic("fabs", &[b]);
                 let (most, infinite) = (self.single(a.ty, 0x7e80_0000), self.single(a.ty, EXPONENT));
@@ -186,9 +195,8 @@ impl Writer<'_> {
                 let zero = self.constant(a.ty, 0);
                 let none = self.binary("fmul", a, &zero);
                 let vanished = self.binary("fmul", &none, b);
-                let quotient = self.binary("fdiv", a, b);
-                let value = self.select(&huge, &vanished, &quotient);
-                self.flush(&value, ftz)
+                let quotient = self.nearest(FloatBinaryOp::DivFull, ftz, a, b);
+                self.select(&huge, &vanished, &quotient)
             }
         }
     }
@@ -214,6 +222,7 @@ impl Writer<'_> {
         }
         let single = *ty == ScalarType::F32;
         let whole = single && *op == FloatUnaryOp::Ex2 && self.is_whole(*a);
+        let named = *a;
         let a = self.float_operand(*a, *ty)?;
         if whole {
             return Ok(self.ex2_of_whole(&a, *ftz));
@@ -236,7 +245,8 @@ impl Writer<'_> {
             }
             FloatUnaryOp::Rcp => {
                 let one = self.constant(a.ty, if single { 0x3f80_0000 } else { 0x3ff0_0000_0000_0000 });
-                let a = self.flush(&a, ftz);
+                // Nothing is left of a number by dividing 1 by it.
+                let a = self.taken(named, &a, ftz, false);
                 if nearest {
                     return Ok(self.nearest(FloatBinaryOp::Div, ftz, &one, &a));
                 }
@@ -249,7 +259,7 @@ impl Writer<'_> {
                 self.flush_tiny(&value, &scaled)
             }
             FloatUnaryOp::Sqrt => {
-                let a = self.flush(&a, ftz);
+                let a = self.taken(named, &a, ftz, false);
                 if nearest { self.intrinsic("sqrt", &[&a]) } else { self.directed(inst, "sqrt", *rnd, &[&a])? }
             }
             _ => return Err(self.lacks(inst)),
@@ -261,15 +271,23 @@ impl Writer<'_> {
         if halves(*ty).is_some() {
             return self.half_arithmetic(inst);
         }
+        let named = [*a, *b, *c];
         let (whole, [a, b, c]) = self.float_operands(inst, *ty, [(*a, *a_ty), (*b, *a_ty), (*c, *ty)])?;
         let ftz = *ftz && a.ty.element == Element::F32;
-        let (a, b, c) = (self.flush(&a, ftz), self.flush(&b, ftz), self.flush(&c, ftz));
+        let pair = *ty == ScalarType::F32x2;
+        let nothing_added = self.may_be_zero(named[2]);
+        let beside_a = pair || (nothing_added && self.may_be_one(named[1]));
+        let beside_b = pair || (nothing_added && self.may_be_one(named[0]));
+        let beside_c = pair || self.may_be_zero(named[0]) || self.may_be_zero(named[1]);
+        let a = self.taken(named[0], &a, ftz, beside_a);
+        let b = self.taken(named[1], &b, ftz, beside_b);
+        let c = self.taken(named[2], &c, ftz, beside_c);
         let fused = |this: &mut Self, a: &Val, b: &Val, c: &Val| match rnd {
             Rounding::Rn => Ok(this.intrinsic("fma", &[a, b, c])),
             _ => this.directed(inst, "fma", *rnd, &[a, b, c]),
         };
         let mut value = fused(self, &a, &b, &c)?;
-        if ftz {
+        if ftz && !(*rnd == Rounding::Rn && self.plan.flushes()) {
             let scale = self.single(a.ty, SCALE);
             let (a, c) = (self.binary("fmul", &a, &scale), self.binary("fmul", &c, &scale));
             let scaled = fused(self, &a, &b, &c)?;
@@ -288,8 +306,10 @@ impl Writer<'_> {
             return self.half_arithmetic(inst);
         }
         let how = Choice { max: *max, nan: *nan };
-        let (_, [a, b, c]) = self.float_operands(inst, *ty, [(*a, *ty), (*b, *ty), (c.unwrap_or(*b), *ty)])?;
-        let [a, b, third] = [a, b, c].map(|value| self.flush(&value, *ftz));
+        let named = [*a, *b, c.unwrap_or(*b)];
+        let (_, values) = self.float_operands(inst, *ty, named.map(|operand| (operand, *ty)))?;
+        // What is chosen is handed on as it is.
+        let [a, b, third] = [0, 1, 2].map(|at| self.taken(named[at], &values[at], *ftz, true));
         let magnitude =
             |this: &mut Self, value: &Val| if *abs { this.intrinsic("fabs", &[value]) } else { value.clone() };
         let (x, y) = (magnitude(self, &a), magnitude(self, &b));

@@ -8,6 +8,7 @@ use super::function::{Val, Writer};
 use super::how::{How, how};
 use super::names::{Element, Ty};
 use super::places::{Meeting, members, turn};
+use super::regions::entry;
 use super::{context, outcome};
 
 /// Lanes of a warp.
@@ -59,7 +60,7 @@ impl Writer<'_> {
         self.label("fault");
         self.line(format!("ret i32 {}", outcome::FAULT));
         let parameters = "ptr noalias %context, i32 %warp, i32 %place, i32 %lanes, i32 %limit";
-        format!("define i32 @cta({parameters}) #0 {{\n") + &self.take_text()
+        format!("define {}({parameters}) #0 {{\n", entry(plan)) + &self.take_text()
     }
 
     fn block_of_groups(&mut self, block: u32) -> Result<(), String> {

@@ -6,11 +6,12 @@ mod groups;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
+use warploom_ptx::ir::{BarrierOp, Body, FunctionId, GlobalId, Op, SharedLayout, Step};
 
 use super::arms::{Arm, Arms};
 use super::carried::carried;
 use super::deferred::deferrable;
+use super::flushing::flushes;
 use super::forward::Forwards;
 use super::guess::guessed_rows;
 use super::hull::{Hull, hulls};
@@ -68,17 +69,33 @@ impl Machine {
     }
 }
 
-pub(super) struct Plan<'k> {
-    pub(super) info: &'k KernelInfo<'k>,
-    pub(super) body: &'k Body,
-    pub(super) block_of: Vec<u32>,
-    pub(super) groups: Vec<Group>,
-    group_of: Vec<Option<u32>>,
-    shared: SharedLayout,
+/// What is found out while functions of a kernel are written, and stands beside all of them.
+#[derive(Debug, Default)]
+pub(super) struct Common {
     declared: RefCell<BTreeSet<String>>,
     tids: RefCell<BTreeSet<usize>>,
     steps: RefCell<Vec<Step>>,
     stops: RefCell<Vec<Stop>>,
+    flushes: bool,
+}
+
+impl Common {
+    /// Of functions with these bodies.
+    pub(super) fn new<'b>(machine: Machine, bodies: impl Iterator<Item = &'b Body>) -> Common {
+        Common { flushes: machine.x86 && flushes(bodies), ..Common::default() }
+    }
+}
+
+pub(super) struct Plan<'k> {
+    pub(super) info: &'k KernelInfo<'k>,
+    pub(super) body: &'k Body,
+    common: &'k Common,
+    /// Sites of functions before this one.
+    first_site: u32,
+    pub(super) block_of: Vec<u32>,
+    pub(super) groups: Vec<Group>,
+    group_of: Vec<Option<u32>>,
+    shared: SharedLayout,
     /// By barrier that reduces: where the gangs' parts of it are added up, before their frames.
     reductions: BTreeMap<u32, u32>,
     /// By region: what is alive where it begins, with where it is kept.
@@ -124,9 +141,14 @@ pub(super) struct Plan<'k> {
 }
 
 impl<'k> Plan<'k> {
-    pub(super) fn new(info: &'k KernelInfo<'k>, machine: Machine, teams: Teams) -> Result<Plan<'k>, String> {
-        let function = &info.module.functions[info.kernel.0 as usize];
-        let body = function.body.as_ref().ok_or("it has no code")?;
+    /// Of a function, behind others that have so many sites.
+    pub(super) fn new(
+        info: &'k KernelInfo<'k>,
+        machine: Machine,
+        teams: Teams,
+        (common, first_site): (&'k Common, u32),
+    ) -> Result<Plan<'k>, String> {
+        let body = info.body().ok_or("it has no code")?;
         if let Some(wait) = info.waits.first() {
             return Err(format!("line {}: threads may wait for each other", body.insts[wait.inst as usize].line));
         }
@@ -154,15 +176,17 @@ impl<'k> Plan<'k> {
         let block_of = block_of(body);
         let lazy = lazy(info, body, &block_of);
         let carried = carried(info, body, &lazy);
+        // What the kernel does elsewhere decides about these.
+        let alone = !info.is_called();
         let mut plan = Plan {
             guessed_rows: guessed_rows(info, body, &carried),
             carried,
             lazy,
             hulls: hulls(info, body, &block_of),
             deferrable: deferrable(info, body),
-            kept_back: kept_back(info, body, &reads(info, body)),
-            nontemporal: if machine.x86 { nontemporal(info, body) } else { BTreeSet::new() },
-            ..Plan::plain(info, body, machine)
+            kept_back: if alone { kept_back(info, body, &reads(info, body)) } else { BTreeSet::new() },
+            nontemporal: if alone && machine.x86 { nontemporal(info, body) } else { BTreeSet::new() },
+            ..Plan::plain(info, body, machine, (common, first_site))
         };
         plan.find_groups()?;
         if teams != Teams::Never {
@@ -189,21 +213,27 @@ impl<'k> Plan<'k> {
     }
 
     /// Of a kernel whose lanes go their own ways, as they have been looked at.
-    pub(super) fn apart(info: &'k KernelInfo<'k>, machine: Machine) -> Result<Plan<'k>, String> {
-        let function = &info.module.functions[info.kernel.0 as usize];
-        let body = function.body.as_ref().ok_or("it has no code")?;
-        let mut plan = Plan::plain(info, body, machine);
+    pub(super) fn apart(info: &'k KernelInfo<'k>, machine: Machine, common: &'k Common) -> Result<Plan<'k>, String> {
+        let body = info.body().ok_or("it has no code")?;
+        let mut plan = Plan::plain(info, body, machine, (common, 0));
         (plan.homes, plan.frame) = Places::homes(&plan);
         plan.turns = Some(Places::new(&plan));
         Ok(plan)
     }
 
     /// Nothing of it is known to be together, and nothing done for others.
-    fn plain(info: &'k KernelInfo<'k>, body: &'k Body, machine: Machine) -> Plan<'k> {
+    fn plain(
+        info: &'k KernelInfo<'k>,
+        body: &'k Body,
+        machine: Machine,
+        (common, first_site): (&'k Common, u32),
+    ) -> Plan<'k> {
         let block_of = block_of(body);
         Plan {
             info,
             body,
+            common,
+            first_site,
             lazy: vec![false; info.values.len()],
             carried: BTreeMap::new(),
             guessed_rows: BTreeMap::new(),
@@ -217,10 +247,6 @@ impl<'k> Plan<'k> {
             groups: Vec::new(),
             group_of: vec![None; body.blocks.len()],
             shared: info.module.shared_layout(info.kernel),
-            declared: RefCell::default(),
-            tids: RefCell::default(),
-            steps: RefCell::default(),
-            stops: RefCell::default(),
             reductions: BTreeMap::new(),
             kept: Vec::new(),
             cta_frame: 0,
@@ -272,7 +298,7 @@ impl<'k> Plan<'k> {
     /// The look that tells for all gangs of a team, with its site.
     pub(super) fn span(&self, inst: u32) -> Option<(u32, &Span)> {
         let at = self.spans.iter().position(|span| span.inst == inst)?;
-        Some(((self.info.accesses.len() + self.hulls.len() + at) as u32, &self.spans[at]))
+        Some((self.site(self.info.accesses.len() + self.hulls.len() + at), &self.spans[at]))
     }
 
     pub(super) fn spans(&self) -> &[Span] {
@@ -287,6 +313,11 @@ impl<'k> Plan<'k> {
     /// Whether all gangs of a CTA are one team: barriers need no code then.
     pub(super) fn is_one_team(&self) -> bool {
         self.team == self.info.gangs.count()
+    }
+
+    /// Whether a function has code of its own.
+    pub(super) fn has_code(&self, function: FunctionId) -> bool {
+        self.info.module.functions[function.0 as usize].body.is_some()
     }
 
     /// What decides at the end of a block which lanes branch, if it does not end alike for all.
@@ -336,9 +367,19 @@ impl<'k> Plan<'k> {
     }
 
     /// The sites of accesses with one base.
-    pub(super) fn hull_sites(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn hull_sites(&self) -> impl Iterator<Item = u32> {
         let first = self.info.accesses.len();
-        first..first + self.hulls.len()
+        self.site(first)..self.site(first + self.hulls.len())
+    }
+
+    /// The number of a site, of what is one of so many of the function before.
+    fn site(&self, number: usize) -> u32 {
+        self.first_site + number as u32
+    }
+
+    /// Of the first site of another function behind this one.
+    pub(super) fn next_site(&self) -> u32 {
+        self.site(self.info.accesses.len() + self.hulls.len() + self.spans.len())
     }
 
     /// Whether the pattern of a value may fail to hold.
@@ -415,7 +456,7 @@ impl<'k> Plan<'k> {
     /// The accesses with one base of which this one is a part, with their site.
     pub(super) fn hull(&self, inst: u32) -> Option<(u32, &Hull)> {
         let at = self.hulls.iter().position(|hull| hull.members.contains(&inst))?;
-        Some((self.info.accesses.len() as u32 + at as u32, &self.hulls[at]))
+        Some((self.site(self.info.accesses.len() + at), &self.hulls[at]))
     }
 
     /// What a load or store adds to its base.
@@ -431,10 +472,10 @@ impl<'k> Plan<'k> {
         self.info.gangs.are_full() && !self.info.divergence.some_end
     }
 
-    /// Blocks are written once more for gangs all of whose lanes run. Not in kernels so long that compiling them counts more.
+    /// Blocks are written once more for gangs all of whose lanes run. Not in kernels so long that compiling them counts more, as those are that call functions.
     pub(super) fn has_full(&self) -> bool {
         const LONG: usize = 4000;
-        self.body.insts.len() < LONG && !self.seldom
+        self.body.insts.len() < LONG && !self.seldom && !self.info.is_called()
     }
 
     /// The processor gathers lanes of so many bits by itself.
@@ -452,6 +493,11 @@ impl<'k> Plan<'k> {
         self.machine.wide_vectors
     }
 
+    /// The processor takes subnormal numbers for zeros ([`flushing`](super::flushing)).
+    pub(super) fn flushes(&self) -> bool {
+        self.common.flushes
+    }
+
     pub(super) fn machine(&self) -> Machine {
         self.machine
     }
@@ -459,7 +505,7 @@ impl<'k> Plan<'k> {
     /// The access of an instruction with its site.
     pub(super) fn access(&self, inst: u32) -> Option<(u32, &'k Access)> {
         let at = self.info.accesses.binary_search_by_key(&inst, |access| access.inst).ok()?;
-        Some((at as u32, &self.info.accesses[at]))
+        Some((self.site(at), &self.info.accesses[at]))
     }
 
     pub(super) fn shared_offset(&self, id: GlobalId) -> i64 {
@@ -467,12 +513,12 @@ impl<'k> Plan<'k> {
     }
 
     pub(super) fn declare(&self, text: String) {
-        self.declared.borrow_mut().insert(text);
+        self.common.declared.borrow_mut().insert(text);
     }
 
     /// All that was declared, and of what was defined beside functions what these need.
     pub(super) fn declarations(&self, functions: &str) -> String {
-        let declared = self.declared.borrow();
+        let declared = self.common.declared.borrow();
         let defined = || declared.iter().filter(|text| text.starts_with("define"));
         let needed = |text: &&String| {
             let name = text.find('@').and_then(|at| Some(&text[at..=at + text[at..].find('(')?]));
@@ -484,7 +530,7 @@ impl<'k> Plan<'k> {
 
     /// The number of an instruction that the executor runs.
     pub(super) fn needs_step(&self, step: Step) -> usize {
-        let mut steps = self.steps.borrow_mut();
+        let mut steps = self.common.steps.borrow_mut();
         steps.iter().position(|known| *known == step).unwrap_or_else(|| {
             steps.push(step);
             steps.len() - 1
@@ -493,19 +539,19 @@ impl<'k> Plan<'k> {
 
     /// All of them.
     pub(super) fn steps(&self) -> Vec<Step> {
-        self.steps.borrow().clone()
+        self.common.steps.borrow().clone()
     }
 
     /// The number of a place that stops the grid.
     pub(super) fn needs_stop(&self, stop: Stop) -> usize {
-        let mut stops = self.stops.borrow_mut();
+        let mut stops = self.common.stops.borrow_mut();
         stops.push(stop);
         stops.len() - 1
     }
 
     /// All of them.
     pub(super) fn stops(&self) -> Vec<Stop> {
-        self.stops.borrow().clone()
+        self.common.stops.borrow().clone()
     }
 
     /// Where gangs add up what a barrier reduces.
@@ -519,14 +565,14 @@ impl<'k> Plan<'k> {
     }
 
     pub(super) fn needs_tid(&self, axis: usize) {
-        self.tids.borrow_mut().insert(axis);
+        self.common.tids.borrow_mut().insert(axis);
     }
 
     /// `%tid` of all threads, those included that the last gang has too many.
     pub(super) fn tables(&self) -> String {
         let gangs = &self.info.gangs;
         let mut out = String::new();
-        for axis in self.tids.borrow().iter() {
+        for axis in self.common.tids.borrow().iter() {
             let numbers: Vec<String> =
                 (0..gangs.count() * gangs.width).map(|thread| format!("i32 {}", gangs.tid(*axis, thread))).collect();
             let count = numbers.len();

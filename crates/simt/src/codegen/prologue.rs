@@ -33,6 +33,7 @@ impl Writer<'_> {
         let lanes = self.lanes();
         self.take_text();
         let plan = self.plan;
+        let called = plan.info.is_called();
         self.used.extend(kept.iter().flat_map(|kept| kept.iter()).map(|(value, _)| *value));
         for value in self.used.clone() {
             self.places_on_stack(value);
@@ -58,6 +59,10 @@ impl Writer<'_> {
         self.line(format!("%frame = getelementptr i8, ptr {frames}, i64 %at"));
         self.line(format!("%thread = mul i32 %gang, {lanes}"));
         match kept {
+            None if called => {
+                let lanes = Val { ty: self.mask_type(), text: "%lanes".to_owned() };
+                self.store(&lanes, "%alive");
+            }
             None => {
                 let gangs = &plan.info.gangs;
                 if gangs.are_full() {
@@ -98,7 +103,12 @@ impl Writer<'_> {
         }
         let text = self.take_text();
         let shared = plan.shared_parameters(kept.unwrap_or_default());
-        let head = format!("define internal i32 @{name}(ptr noalias %context, i32 %gang{parameters}{shared}) #1 {{\n");
+        // Regions are parts of one function, and others are called in several places.
+        let (given, attributes) =
+            if called { (format!(", {} %lanes", self.mask_type().text()), 2) } else { (String::new(), 1) };
+        let head = format!(
+            "define internal i32 @{name}(ptr noalias %context, i32 %gang{parameters}{shared}{given}) #{attributes} {{\n"
+        );
         head + &text + "  br label %code\ncode:\n"
     }
 }

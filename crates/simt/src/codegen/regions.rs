@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use warploom_ptx::ir::{Space, Step};
+use warploom_ptx::ir::{FunctionId, Space, Step};
 
 use super::asked;
 use super::behind::parameter_behind;
 use super::function::Writer;
 use super::places::Turns;
-use super::plan::{Machine, Plan};
+use super::plan::{Common, Machine, Plan};
 use super::stop::Stop;
 use super::team::{Point, Teams};
-use super::{context, outcome};
+use super::{context, flushing, outcome};
 use crate::access::AccessKind;
 use crate::gang::Gangs;
-use crate::info::{KernelInfo, analyze_apart};
+use crate::info::{KernelInfo, analyze_apart, analyze_called};
 
 /// Why a kernel is left to the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct SiteKind {
     pub nontemporal: bool,
     /// Where the parameter lies that its addresses are made of, if it is known to be one: what that points to is what it accesses, nearly always.
     pub parameter: Option<u32>,
+    /// In the body of which function.
+    pub function: FunctionId,
     /// PTX line.
     pub line: u32,
     /// Instruction of the body.
@@ -109,6 +111,8 @@ pub enum Style {
     Teams,
     /// Lanes go their own ways.
     Apart,
+    /// Gangs, of which all functions that can be are called and not copied.
+    Called,
 }
 
 /// [`compile`] in one style, to test them all.
@@ -120,32 +124,44 @@ pub fn compile_as(style: Style, info: &KernelInfo<'_>, processor: &Processor<'_>
     // What LLVM calls slow are processors of one maker: loads one by one are no faster there.
     let slow = machine.x86 && !machine.wide_vectors;
     let features = if slow { format!("{features},+fast-gather") } else { features.to_owned() };
+    let called = analyze_called(info);
+    let bodies = || called.iter().chain([info]).filter_map(KernelInfo::body);
     let written = |teams: Teams| {
-        let plan = Plan::new(info, machine, teams)?;
+        let common = Common::new(machine, bodies());
+        let plan = Plan::new(info, machine, teams, (&common, 0))?;
         let mut functions = functions(&plan)?;
         if plan.team() > 0 && functions.text.len() + functions.apart.as_ref().map_or(0, String::len) > LONGEST {
             return Err("too long for a team".to_owned());
         }
         functions.text += &cta(&plan);
-        Ok((plan, functions))
+        let mut plans = vec![plan];
+        for function in &called {
+            let first_site = plans.last().map_or(0, Plan::next_site);
+            let plan = Plan::new(function, machine, Teams::Never, (&common, first_site))?;
+            functions.text += &Writer::new(&plan).region(0)?;
+            plans.push(plan);
+        }
+        Ok(whole(&plans, &functions, cpu, &features))
     };
     // Not everything is written for teams.
     let together = match style {
         Style::Chosen => written(Teams::WherePaid).or_else(|_: String| written(Teams::Never)),
         Style::Teams => written(Teams::Always).or_else(|_: String| written(Teams::Never)),
-        Style::Gangs => written(Teams::Never),
+        Style::Gangs | Style::Called => written(Teams::Never),
         Style::Apart => Err("its lanes go their own ways".to_owned()),
     };
-    let Err(why) = together else {
-        let (plan, functions) = together.map_err(Declined)?;
-        return Ok(whole(&plan, &functions, cpu, &features));
+    let why = match together {
+        Ok(compiled) => return Ok(compiled),
+        Err(why) if called.is_empty() => why,
+        Err(why) => return Err(Declined(why)),
     };
     // What is not known to be together may go its own ways, a warp as a gang.
     let warps = Gangs::new(info.gangs.cta, 32).map_err(Declined)?;
     let apart = analyze_apart(info.module, info.kernel, warps).ok_or(Declined(why))?;
-    let plan = Plan::apart(&apart, machine).map_err(Declined)?;
+    let common = Common::new(machine, bodies());
+    let plan = Plan::apart(&apart, machine, &common).map_err(Declined)?;
     let text = Writer::new(&plan).groups().map_err(Declined)?;
-    Ok(whole(&plan, &Functions { text, apart: None }, cpu, &features))
+    Ok(whole(&[plan], &Functions { text, apart: None }, cpu, &features))
 }
 
 /// The functions of a kernel.
@@ -158,14 +174,18 @@ struct Functions {
 /// Bytes of stack that each function of a kernel may need without LLVM saying so.
 pub const SMALL_STACK: u32 = 4096;
 
-/// A module of some functions.
-fn module(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> String {
+/// A module of some functions, whose entry has so many parameters behind the context.
+fn module(plan: &Plan<'_>, functions: &str, parameters: u32, cpu: &str, features: &str) -> String {
     let mut text = plan.tables();
     text += functions;
+    if plan.flushes() {
+        text += &flushing::entered(plan, parameters);
+    }
     text += &plan.declarations(functions);
     // Whoever has code made of it hears of functions that need more stack than that.
+    let flushes = if plan.flushes() { " \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"" } else { "" };
     let any = format!(
-        "nounwind \"target-cpu\"=\"{cpu}\" \"prefer-vector-width\"=\"512\" \"warn-stack-size\"=\"{SMALL_STACK}\""
+        "nounwind{flushes} \"target-cpu\"=\"{cpu}\" \"prefer-vector-width\"=\"512\" \"warn-stack-size\"=\"{SMALL_STACK}\""
     );
     let tuned = format!("{any} \"target-features\"=\"{features}\"");
     let keeping = asked::attributes(plan.machine(), &any, features);
@@ -180,10 +200,28 @@ fn module(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> String
     text
 }
 
-/// What is written of a plan, and all that must be known of it.
-fn whole(plan: &Plan<'_>, functions: &Functions, cpu: &str, features: &str) -> Compiled {
+/// What is written of a kernel's plan, and of those of functions that it calls, and all that must be known of them.
+fn whole(plans: &[Plan<'_>], functions: &Functions, cpu: &str, features: &str) -> Compiled {
+    let plan = &plans[0];
+    let frames = plan.cta_frame() + plan.frame_size() * plan.info.gangs.count();
+    let local = [plan.body.local_size, plan.local_stride()];
+    let write = |functions: &String, parameters| module(plan, functions, parameters, cpu, features);
+    Compiled {
+        text: write(&functions.text, if plan.turns().is_some() { 4 } else { 0 }),
+        apart: functions.apart.as_ref().map(|functions| write(functions, 2)),
+        sites: plans.iter().flat_map(sites).collect(),
+        frames,
+        local,
+        steps: plan.steps(),
+        stops: plan.stops(),
+        turns: plan.turns().map(|places| places.turns.clone()),
+    }
+}
+
+/// The sites of one function.
+fn sites(plan: &Plan<'_>) -> Vec<SiteKind> {
     let info = plan.info;
-    let lanes = i64::from(info.gangs.width);
+    let (function, lanes) = (info.function, i64::from(info.gangs.width));
     let line = |inst: u32| plan.body.insts[inst as usize].line;
     let behind = |inst: u32, space: Space| {
         let offset =
@@ -196,28 +234,16 @@ fn whole(plan: &Plan<'_>, functions: &Functions, cpu: &str, features: &str) -> C
         let (kind, space, bytes, inst) = (access.kind, access.space, access.bytes, access.inst);
         let (kept_back, nontemporal) = (plan.keeps_back(inst), plan.is_nontemporal(inst));
         let parameter = behind(inst, space);
-        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
+        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, function, line: line(inst), inst }
     });
     // What is looked at for several accesses is neither kept back nor stored by itself.
     let of_several = |kind, space, bytes, need, inst| {
         let (kept_back, nontemporal, parameter) = (false, false, behind(inst, space));
-        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, line: line(inst), inst }
+        SiteKind { kind, space, bytes, need, kept_back, nontemporal, parameter, function, line: line(inst), inst }
     };
     let hulls = plan.hulls().iter().map(|hull| of_several(hull.kind, hull.space, hull.bytes, hull.need, hull.first));
     let spans = plan.spans().iter().map(|span| of_several(span.kind, span.space, span.bytes, span.need, span.inst));
-    let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
-    let local = [plan.body.local_size, plan.local_stride()];
-    let write = |functions: &String| module(plan, functions, cpu, features);
-    Compiled {
-        text: write(&functions.text),
-        apart: functions.apart.as_ref().map(write),
-        sites: sites.chain(hulls).chain(spans).collect(),
-        frames,
-        local,
-        steps: plan.steps(),
-        stops: plan.stops(),
-        turns: plan.turns().map(|places| places.turns.clone()),
-    }
+    sites.chain(hulls).chain(spans).collect()
 }
 
 /// The functions of all regions, and those that run them for all gangs.
@@ -235,7 +261,7 @@ fn functions(plan: &Plan<'_>) -> Result<Functions, String> {
         text += &Writer::new(plan).team(number)?;
         text += &through(plan, number, "team", plan.info.gangs.count() / plan.team());
     }
-    text += &leave();
+    text += &leave(plan);
     let mut apart = Writer::new(plan).resumed()?;
     // Gangs that have left a team that is all of the CTA come to all regions but the first.
     let mut entries = Vec::new();
@@ -249,24 +275,30 @@ fn functions(plan: &Plan<'_>) -> Result<Functions, String> {
             entries.push((place, number));
         }
     }
-    apart += &enter_apart(&entries);
+    apart += &enter_apart(plan, &entries);
     Ok(Functions { text, apart: Some(apart) })
 }
 
 /// Where a team is left: how its gangs go on is another module's business.
-fn leave() -> String {
+fn leave(plan: &Plan<'_>) -> String {
+    let (before, behind) = flushing::around(plan);
     format!(
-        "define internal i32 @apart(ptr noalias %context, i32 %first, i32 %where) #2 {{\n  \
+        "define internal i32 @apart(ptr noalias %context, i32 %first, i32 %where) #2 {{\n{before}  \
          %at = getelementptr i8, ptr %context, i64 {}\n  %code = load ptr, ptr %at\n  \
-         %result = call i32 %code(ptr %context, i32 %first, i32 %where)\n  ret i32 %result\n}}\n\n",
+         %result = call i32 %code(ptr %context, i32 %first, i32 %where)\n{behind}  ret i32 %result\n}}\n\n",
         context::APART
     )
 }
 
+/// What the function is that the executor calls, or what that calls in the processor's other mode.
+pub(super) fn entry(plan: &Plan<'_>) -> &'static str {
+    if plan.flushes() { "internal i32 @flushing" } else { "i32 @cta" }
+}
+
 /// The entry of that module. Regions that have functions of their own are known by the place behind their barriers.
-fn enter_apart(regions: &[(u32, usize)]) -> String {
+fn enter_apart(plan: &Plan<'_>, regions: &[(u32, usize)]) -> String {
     let ways: String = regions.iter().map(|(place, number)| format!(" i32 {place}, label %region{number}")).collect();
-    let mut out = "define i32 @cta(ptr noalias %context, i32 %first, i32 %where) #0 {\n".to_owned();
+    let mut out = format!("define {}(ptr noalias %context, i32 %first, i32 %where) #0 {{\n", entry(plan));
     out += &format!("  switch i32 %where, label %gangs [{ways} ]\n");
     for (_, number) in regions {
         out +=
@@ -287,7 +319,7 @@ fn through_apart(number: usize, place: u32) -> String {
 fn through(plan: &Plan<'_>, number: usize, function: &str, count: u32) -> String {
     let ended = outcome::ENDED;
     // The only one is all of the CTA.
-    let name = if plan.regions().len() == 1 { "i32 @cta" } else { &format!("internal i32 @through{number}") };
+    let name = if plan.regions().len() == 1 { entry(plan) } else { &format!("internal i32 @through{number}") };
     let mut out = format!("define {name}(ptr noalias %context) #0 {{\n");
     let kept = if number == 0 { &[][..] } else { plan.kept(number) };
     let (loads, mut arguments) = plan.shared_arguments(kept);
@@ -322,9 +354,11 @@ fn cta(plan: &Plan<'_>) -> String {
     if count == 1 {
         return String::new();
     }
-    let mut out = "define i32 @cta(ptr noalias %context) #0 {\n  br label %regions\nregions:\n  \
-         %region = phi i32 [ 0, %0 ], [ %result, %back ]\n  switch i32 %region, label %out [\n"
-        .to_owned();
+    let mut out = format!(
+        "define {}(ptr noalias %context) #0 {{\n  br label %regions\nregions:\n  \
+         %region = phi i32 [ 0, %0 ], [ %result, %back ]\n  switch i32 %region, label %out [\n",
+        entry(plan)
+    );
     for number in 0..count {
         out += &format!("    i32 {number}, label %region{number}\n");
     }

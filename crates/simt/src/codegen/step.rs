@@ -7,6 +7,7 @@ use warploom_ptx::ir::{Fragment, Inst, Layout, MatrixOp, Op, Product, Reg, Scala
 use super::by_function::Written;
 use super::context;
 use super::exchange::WARP;
+use super::flushing;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
@@ -37,7 +38,7 @@ impl Writer<'_> {
 
     /// Has the executor run an instruction.
     pub(super) fn stepped(&mut self, inst: &Inst) -> Result<(), String> {
-        let mut step = Step::of(self.inst, inst);
+        let mut step = Step::of(self.plan.info.function, self.inst, inst);
         let body = self.body();
         let ty_of = |reg: &Reg| body.regs[reg.0 as usize].ty;
         let places = (step.reads.len() + step.writes.len()) as u32;
@@ -127,14 +128,18 @@ impl Writer<'_> {
         let (width, count) = (self.lanes(), places);
         // What has no registers needs no room for them, and gets another's.
         let room = if places == 0 { "%scratch" } else { "%steps" };
-        let answer = self.set(
-            Ty::int(32, 0),
-            format!(
-                "call i32 {function}(ptr %context, ptr {room}, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {})",
-                bits.text,
-                self.thread()
-            ),
+        let arguments = format!(
+            "ptr %context, ptr {room}, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {}",
+            bits.text,
+            self.thread()
         );
+        let call = if self.plan.flushes() {
+            flushing::step(self.plan);
+            format!("call i32 @step(ptr {function}, {arguments})")
+        } else {
+            format!("call i32 {function}({arguments})")
+        };
+        let answer = self.set(Ty::int(32, 0), call);
         let zero = self.constant(answer.ty, 0);
         let fine = self.compare("ne", &answer, &zero);
         let on = self.fresh();

@@ -1,6 +1,6 @@
 //! What ends the grid: `trap`, `brkpt`, `multimem`, calls of what is no function.
 
-use warploom_ptx::ir::{CallTarget, Inst, LocId, Op, Operand, Terminator};
+use warploom_ptx::ir::{CallTarget, FunctionId, Inst, LocId, Op, Operand, Terminator};
 
 use super::asked::{Argument, Asked};
 use super::function::{Val, Writer};
@@ -24,6 +24,8 @@ pub enum StopKind {
 pub struct Stop {
     /// Why.
     pub kind: StopKind,
+    /// In the body of which function.
+    pub function: FunctionId,
     /// PTX line.
     pub line: u32,
     /// Source place.
@@ -31,6 +33,10 @@ pub struct Stop {
 }
 
 impl Writer<'_> {
+    fn stop_at(&self, kind: StopKind, line: u32, loc: Option<LocId>) -> Stop {
+        Stop { kind, function: self.plan.info.function, line, loc }
+    }
+
     /// Ends the grid because of the first lane that runs, with what is to be said of it; nothing that follows is reached.
     fn stop(&mut self, stop: Stop, said: Option<Val>) {
         if let Some(said) = said {
@@ -50,7 +56,7 @@ impl Writer<'_> {
 
     /// `trap` at the end of a block; where it has a guard, what follows is written next.
     pub(super) fn trap(&mut self, guard: Option<Val>, end: &Terminator) -> Result<(), String> {
-        let stop = Stop { kind: StopKind::Trap, line: end.line, loc: end.loc };
+        let stop = self.stop_at(StopKind::Trap, end.line, end.loc);
         let Some(condition) = guard else {
             self.stop(stop, None);
             return Ok(());
@@ -86,7 +92,7 @@ impl Writer<'_> {
         let own = self.binary("and", &own, &one);
         let stranger = self.compare("eq", &own, &zero);
         let said = self.resize(members, 64, false);
-        self.stop_where(&stranger, Stop { kind: StopKind::NotAMember, line: inst.line, loc: inst.loc }, Some(said));
+        self.stop_where(&stranger, self.stop_at(StopKind::NotAMember, inst.line, inst.loc), Some(said));
     }
 
     /// Lanes of a mask, if there are any, come to a block that ends the grid: it is written once for each way there.
@@ -112,7 +118,7 @@ impl Writer<'_> {
 
     /// An instruction that whoever comes to it does not get beyond: `brkpt`, as no debugger is there, and `multimem`.
     pub(super) fn end(&mut self, inst: &Inst, kind: StopKind) {
-        self.stop(Stop { kind, line: inst.line, loc: inst.loc }, None);
+        self.stop(self.stop_at(kind, inst.line, inst.loc), None);
         let on = self.fresh();
         self.label(&format!("L{on}"));
     }
@@ -122,7 +128,7 @@ impl Writer<'_> {
         let Op::Call { target, .. } = &inst.op else { return Err(self.lacks(inst)) };
         let CallTarget::Indirect { address, .. } = &**target else { return Err(self.lacks(inst)) };
         let address = self.operand(Operand::Reg(*address), warploom_ptx::ir::ScalarType::U64);
-        self.stop(Stop { kind: StopKind::NoFunction, line: inst.line, loc: inst.loc }, Some(address));
+        self.stop(self.stop_at(StopKind::NoFunction, inst.line, inst.loc), Some(address));
         let on = self.fresh();
         self.label(&format!("L{on}"));
         Ok(())

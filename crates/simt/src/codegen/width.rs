@@ -12,7 +12,7 @@ use crate::uniformity::block_of;
 /// they run together; one thread, if vectors gain nothing; else as wide as the registers allow, and rows of the CTA. `slow_gathers` says that the processor gathers
 /// no faster than it loads lane after lane.
 pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: bool) -> u32 {
-    let body = info.module.functions[info.kernel.0 as usize].body.as_ref();
+    let body = info.body();
     let warps = |op: &Op| {
         // A warp's lines of output stand together.
         is_exchange(op) || matches!(op, Op::Matrix(_) | Op::Call { .. } | Op::Barrier(BarrierOp::Warp { .. }))

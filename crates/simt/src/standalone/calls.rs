@@ -1,11 +1,12 @@
-//! What stands for a call: the way into a copy of what it calls, a chain of tests for an indirect one, and parameters that are handed over.
+//! What stands for a call: the way into a copy of what it calls, or a call of what stays a function, a chain of tests for an indirect one, and parameters that are handed over.
 
 use warploom_ptx::ir::{
-    Address, AddressTarget, BlockId, Builtin, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst, Module, Op,
-    Operand, Param, Predicate, Prototype, Reg, RelocationTarget, ScalarType, Scope, Semantics, Space, Storage,
-    Terminator, TerminatorKind,
+    Address, AddressTarget, Base, BlockId, Builtin, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst,
+    Module, Op, Operand, Param, Predicate, Prototype, Reg, RelocationTarget, ScalarType, Scope, Semantics, Space,
+    Storage, Terminator, TerminatorKind,
 };
 
+use super::called::Frame;
 use super::{Copy, Inliner, nowhere};
 
 impl Inliner<'_> {
@@ -135,7 +136,7 @@ impl Inliner<'_> {
         Ok(())
     }
 
-    /// From a block into a copy of a function, with its arguments, and behind it to another block, with its results.
+    /// From a block into a copy of a function, or into the function, with its arguments, and behind it to another block, with its results.
     #[expect(clippy::too_many_arguments, reason = "all of a call")]
     fn enter(
         &mut self,
@@ -151,16 +152,76 @@ impl Inliner<'_> {
         let Some(body) = &function.body else {
             return Err(format!("line {}: {} has no code", inst.line, function.name));
         };
+        self.drafts[at as usize].end.kind = TerminatorKind::Next;
+        if let Some(frame) = self.called.frame(self.module, id) {
+            self.hand_over(caller, at, inst, id, frame, args, true)?;
+            let target = Box::new(CallTarget::Direct(id));
+            self.push(at, inst, Op::Call { target, uniform: false, returns: Vec::new(), args: Vec::new() });
+            self.hand_over(caller, at, inst, id, frame, returns, false)?;
+            self.drafts[at as usize].end.next = Some(BlockId(behind));
+            return Ok(());
+        }
         let leave = self.draft(Terminator { next: Some(BlockId(behind)), ..nowhere(inst.line, inst.loc) });
         let (first, callee) = self.copy(id, body, caller.end, Some(leave))?;
+        let place = |param: &Param| match param.storage {
+            Storage::Memory { offset } => callee.param(i64::from(offset)).ok_or(Reg(0)),
+            Storage::Register(reg) => Err(callee.reg(reg)),
+        };
         for (arg, param) in args.iter().zip(&function.params) {
-            self.transfer(caller, &callee, at, inst, *arg, param, true)?;
+            self.transfer(caller, place(param), at, inst, *arg, param, true)?;
         }
         for (arg, param) in returns.iter().zip(&function.returns) {
-            self.transfer(caller, &callee, leave, inst, *arg, param, false)?;
+            self.transfer(caller, place(param), leave, inst, *arg, param, false)?;
         }
-        self.drafts[at as usize].end.kind = TerminatorKind::Next;
         self.drafts[at as usize].end.next = Some(BlockId(first));
+        Ok(())
+    }
+
+    /// Arguments of a function that stays into its frame, or its results out of it.
+    #[expect(clippy::too_many_arguments, reason = "both sides of a call")]
+    fn hand_over(
+        &mut self,
+        caller: &Copy,
+        at: u32,
+        inst: &Inst,
+        id: FunctionId,
+        frame: Frame,
+        passed: &[CallArg],
+        into: bool,
+    ) -> Result<(), String> {
+        let function = &self.module.functions[id.0 as usize];
+        let (params, first) = if into { (&function.params, 0) } else { (&function.returns, function.params.len()) };
+        for (number, (arg, param)) in passed.iter().zip(params).enumerate() {
+            let offset = match param.storage {
+                Storage::Memory { offset } => i64::from(offset) + frame.params,
+                Storage::Register(_) => frame.slot(first + number),
+            };
+            let place = Address { base: Base::LocalFrame, offset };
+            self.transfer(caller, Ok(place), at, inst, *arg, param, into)?;
+        }
+        Ok(())
+    }
+
+    /// What a function that stays does first, and last: its registers get what was handed over, and hand over what comes of it.
+    pub(super) fn take_over(
+        &mut self,
+        copy: &Copy,
+        id: FunctionId,
+        frame: Frame,
+        enter: u32,
+        leave: u32,
+    ) -> Result<(), String> {
+        let function = &self.module.functions[id.0 as usize];
+        // Nothing of these stands in the text: they are known by where the function begins.
+        let Some(first) = function.body.iter().flat_map(|body| &body.insts).next() else { return Ok(()) };
+        let inst = Inst { guard: None, line: function.line, loc: None, ..first.clone() };
+        for (number, param) in function.params.iter().chain(&function.returns).enumerate() {
+            let Storage::Register(reg) = param.storage else { continue };
+            let passed = CallArg::Value { ty: param.ty, value: Operand::Reg(copy.reg(reg)) };
+            let place = Address { base: Base::LocalFrame, offset: frame.slot(number) };
+            let (at, into) = if number < function.params.len() { (enter, false) } else { (leave, true) };
+            self.transfer(copy, Ok(place), at, &inst, passed, param, into)?;
+        }
         Ok(())
     }
 
@@ -169,7 +230,7 @@ impl Inliner<'_> {
     fn transfer(
         &mut self,
         caller: &Copy,
-        callee: &Copy,
+        inside: Result<Address, Reg>,
         at: u32,
         inst: &Inst,
         arg: CallArg,
@@ -178,10 +239,6 @@ impl Inliner<'_> {
     ) -> Result<(), String> {
         let refused = || Err(format!("line {}: {}", inst.line, self.module.mnemonic(inst.mnemonic)));
         let ty = param.ty.to_bits();
-        let inside = match param.storage {
-            Storage::Memory { offset } => callee.param(i64::from(offset)).ok_or(0u32),
-            Storage::Register(reg) => Err(callee.reg(reg).0),
-        };
         let outside = match arg {
             CallArg::Param { offset, .. } => caller.param(i64::from(offset)),
             CallArg::Value { .. } => None,
@@ -193,12 +250,12 @@ impl Inliner<'_> {
         let alike = |reg: Reg| self.body.regs[reg.0 as usize].ty.bits() == ty.bits();
         match (value, outside, inside) {
             (Some(value), _, Err(reg)) => {
-                if !alike(Reg(reg)) || !value.reg().is_none_or(alike) {
+                if !alike(reg) || !value.reg().is_none_or(alike) {
                     return refused();
                 }
                 let (dst, src) = match (into, value) {
-                    (true, value) => (Reg(reg), value),
-                    (false, Operand::Reg(to)) => (to, Operand::Reg(Reg(reg))),
+                    (true, value) => (reg, value),
+                    (false, Operand::Reg(to)) => (to, Operand::Reg(reg)),
                     (false, Operand::Imm(_)) => return refused(),
                 };
                 self.push(at, inst, Op::Mov { ty, dst, src });
@@ -214,13 +271,13 @@ impl Inliner<'_> {
                 }
             }
             (None, Some(place), Err(reg)) => {
-                if !alike(Reg(reg)) {
+                if !alike(reg) {
                     return refused();
                 }
                 if into {
-                    self.load(at, inst, ty, Reg(reg), place);
+                    self.load(at, inst, ty, reg, place);
                 } else {
-                    self.store(at, inst, ty, Operand::Reg(Reg(reg)), place);
+                    self.store(at, inst, ty, Operand::Reg(reg), place);
                 }
             }
             (None, Some(outside), Ok(inside)) => {

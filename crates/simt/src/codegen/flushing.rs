@@ -1,0 +1,238 @@
+//! Kernels all of whose arithmetic on `.f32` is `.ftz`: their code runs in the processor's own mode in which subnormal numbers are zeros, as operands and as results.
+//!
+//! An operation is one instruction then, in place of a dozen that look at what goes in and what comes out. The processor flushes what is too small when it has been rounded with any exponent,
+//! which is what `.ftz` does (`warploom_numerics::float`); and it flushes whatever is computed, so that a kernel which also computes with subnormal numbers has every
+//! operation flushed by itself.
+//!
+//! Code is entered and left in the mode that the executor has ([`entered`], [`around`]), but for what adds to sums, which are integers. LLVM is told of the mode; it may still take a number times 1 for the number itself, so what could be
+//! such an operation has its operand flushed as in other kernels.
+
+use warploom_ptx::ir::{
+    AtomicOp, Body, FloatUnaryOp, Inst, MatrixOp, Op, Operand, Rounding, ScalarType, Space, TestpOp,
+};
+
+use super::function::{Val, Writer};
+use super::names::Element;
+use super::plan::Plan;
+use crate::range::is_integer;
+use crate::values::{ValueId, paired};
+
+/// Flush to zero, and subnormal operands as zeros: bits of MXCSR.
+pub(super) const MODE: u32 = 0x8040;
+
+/// 1 and -1.
+const ONES: [u32; 2] = [0x3f80_0000, 0xbf80_0000];
+/// 0 and -0.
+const ZEROS: [u32; 2] = [0, 0x8000_0000];
+
+/// What an operation asks of the mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    /// It is better off in it.
+    Flush,
+    /// It means something else in it.
+    Keep,
+    /// It is the same.
+    Any,
+}
+
+/// Whether code of these bodies is to run in the mode.
+pub(super) fn flushes<'b>(bodies: impl Iterator<Item = &'b Body>) -> bool {
+    let mut some = false;
+    for inst in bodies.flat_map(|body| &body.insts) {
+        match wish(&inst.op) {
+            Wish::Keep => return false,
+            Wish::Flush => some = true,
+            Wish::Any => {}
+        }
+    }
+    some
+}
+
+fn wish(op: &Op) -> Wish {
+    use ScalarType::{Bf16, Bf16x2, F16, F16x2, F32, F32x2, F64};
+    // Subnormal halves are none as `.f32`, which is what they are computed as.
+    let is_half = |ty: ScalarType| matches!(ty, F16 | F16x2);
+    let unless = |kept: bool| if kept { Wish::Keep } else { Wish::Any };
+    match *op {
+        Op::FloatUnary { op: FloatUnaryOp::Neg | FloatUnaryOp::Abs, .. } => Wish::Any,
+        // The approximate ones flush by themselves.
+        Op::FloatUnary { op: FloatUnaryOp::Rcp | FloatUnaryOp::Sqrt, ty: F32, ftz: true, .. } => Wish::Flush,
+        Op::FloatUnary { ty, ftz, .. } => unless(ty != F32 || !ftz),
+        Op::FloatBinary { ty, a_ty, ftz, .. } | Op::Fma { ty, a_ty, ftz, .. } => match ty {
+            F32 if a_ty == F32 && ftz => Wish::Flush,
+            F32x2 if ftz => Wish::Flush,
+            _ => unless(!is_half(ty) || a_ty != ty),
+        },
+        Op::FloatMinMax { ty, ftz, .. } | Op::Setp { ty, ftz, .. } | Op::Set { ty, ftz, .. } => {
+            unless(!(is_integer(ty) || is_half(ty) || (ty == F32 && ftz)))
+        }
+        Op::Testp { op, .. } => unless(matches!(op, TestpOp::Normal | TestpOp::Subnormal)),
+        Op::Slct { c_ty, ftz, .. } => unless(c_ty == F32 && !ftz),
+        Op::Cvt { dst_ty, src_ty, rnd, ftz, .. } => {
+            let plain = rnd.is_none_or(|rnd| rnd == Rounding::Rn);
+            unless(match (src_ty, dst_ty) {
+                (from, to) if is_integer(from) => !(is_integer(to) || matches!(to, F32 | F16)),
+                (F32, to) if is_integer(to) => !ftz && !matches!(rnd, Some(Rounding::Rzi | Rounding::Rni)),
+                (F16, to) if is_integer(to) => false,
+                (F32, F32) => !ftz,
+                (F32, F16 | F16x2 | Bf16 | Bf16x2) => !plain,
+                (F16, F32) | (Bf16, F32) => false,
+                _ => true,
+            })
+        }
+        // Sums in shared memory keep subnormal numbers.
+        Op::Atom { op: AtomicOp::Add, ty: F32, space, .. } => unless(space != Space::Global),
+        Op::Atom { op: AtomicOp::Exch | AtomicOp::Cas, .. } => Wish::Any,
+        Op::Atom { ty, .. } => unless(!(is_integer(ty) || is_half(ty) || ty == ScalarType::B128)),
+        // Products of doubles are compiled, others are the executor's.
+        Op::Matrix(ref op) => match &**op {
+            MatrixOp::Mma(product) | MatrixOp::WmmaMma(product) => unless(product.a_ty == F64),
+            _ => Wish::Any,
+        },
+        _ => Wish::Any,
+    }
+}
+
+/// The entry of a module, with so many words behind the context: what it calls has the same parameters.
+pub(super) fn entered(plan: &Plan<'_>, words: u32) -> String {
+    let mut all = "ptr %context".to_owned();
+    (0..words).for_each(|at| all += &format!(", i32 %a{at}"));
+    declare(plan);
+    let mode = enter("or", MODE as i32);
+    format!(
+        "define i32 @cta({all}) #2 {{\n{mode}  %result = call i32 @flushing({all})\n{LEAVE}  ret i32 %result\n}}\n\n"
+    )
+}
+
+fn declare(plan: &Plan<'_>) {
+    for way in ["ld", "st"] {
+        plan.declare(format!("declare void @llvm.x86.sse.{way}mxcsr(ptr)"));
+    }
+}
+
+/// Another mode from here on, until [`LEAVE`].
+fn enter(operation: &str, bits: i32) -> String {
+    format!(
+        "  %before = alloca i32\n  %mode = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr %before)\n  %was = load i32, ptr %before\n  \
+         %other = {operation} i32 %was, {bits}\n  store i32 %other, ptr %mode\n  call void @llvm.x86.sse.ldmxcsr(ptr %mode)\n"
+    )
+}
+
+/// What is written around a call of the executor, in a function of its own: it has the mode that it left.
+pub(super) fn around(plan: &Plan<'_>) -> (String, &'static str) {
+    if !plan.flushes() {
+        return (String::new(), "");
+    }
+    declare(plan);
+    (enter("and", !(MODE as i32)), LEAVE)
+}
+
+/// A step, which the executor runs in its own mode.
+pub(super) fn step(plan: &Plan<'_>) {
+    let (before, behind) = around(plan);
+    let all = "ptr %context, ptr %room, i32 %lanes, i32 %number, i32 %count, i32 %width, i32 %thread";
+    plan.declare(format!(
+        "define internal i32 @step(ptr %function, {all}) #2 {{\n{before}  %answer = call i32 %function({all})\n{behind}  ret i32 %answer\n}}"
+    ));
+}
+
+const LEAVE: &str = "  call void @llvm.x86.sse.ldmxcsr(ptr %before)\n";
+
+impl Writer<'_> {
+    /// An operand of `.ftz` arithmetic, beside others of which `identity` says whether they leave it as it is: zero of its sign if it is subnormal.
+    pub(super) fn taken(&mut self, operand: Operand, value: &Val, ftz: bool, identity: bool) -> Val {
+        let known = !ftz || value.ty.element != Element::F32 || self.is_flushed(operand);
+        if known || (self.plan.flushes() && !identity) { value.clone() } else { self.flush(value, true) }
+    }
+
+    /// Whether an operand is known to be no subnormal number.
+    fn is_flushed(&self, operand: Operand) -> bool {
+        match operand {
+            Operand::Imm(bits) => !is_subnormal(bits as u32),
+            Operand::Reg(_) => self.value_of(operand).is_some_and(|value| self.is_flushed_value(value, 4)),
+        }
+    }
+
+    fn is_flushed_value(&self, value: ValueId, depth: u32) -> bool {
+        let values = &self.plan.info.values;
+        values.get(value).defs.iter().all(|def| match self.body().insts[*def as usize].op {
+            Op::FloatBinary { ty: ScalarType::F32, ftz: true, .. }
+            | Op::Fma { ty: ScalarType::F32, ftz: true, .. }
+            | Op::FloatMinMax { ty: ScalarType::F32, ftz: true, .. }
+            | Op::FloatUnary { ty: ScalarType::F32, ftz: true, .. } => true,
+            Op::Cvt { dst_ty: ScalarType::F32, src_ty, .. } => is_integer(src_ty) || src_ty == ScalarType::F16,
+            Op::Mov { ty, src: Operand::Imm(bits), .. } => ty.bits() == 32 && !is_subnormal(bits as u32),
+            Op::Mov { src, .. } => self.is_flushed_part(*def, src, depth),
+            Op::Selp { a, b, .. } => self.is_flushed_part(*def, a, depth) && self.is_flushed_part(*def, b, depth),
+            _ => false,
+        })
+    }
+
+    fn is_flushed_part(&self, def: u32, operand: Operand, depth: u32) -> bool {
+        match operand {
+            Operand::Imm(bits) => !is_subnormal(bits as u32),
+            Operand::Reg(_) => {
+                let value = self.plan.info.values.read(self.body(), def, operand);
+                depth > 0 && value.is_some_and(|value| self.is_flushed_value(value, depth - 1))
+            }
+        }
+    }
+
+    /// Whether LLVM may see that an operand is 1 or -1.
+    pub(super) fn may_be_one(&self, operand: Operand) -> bool {
+        self.may_be(operand, &ONES)
+    }
+
+    /// Whether LLVM may see that an operand is 0 or -0.
+    pub(super) fn may_be_zero(&self, operand: Operand) -> bool {
+        self.may_be(operand, &ZEROS)
+    }
+
+    fn may_be(&self, operand: Operand, bits: &[u32]) -> bool {
+        match operand {
+            Operand::Imm(number) => bits.contains(&(number as u32)),
+            Operand::Reg(_) => {
+                self.value_of(operand).is_none_or(|value| self.may_be_value(value, bits, &mut Vec::new()))
+            }
+        }
+    }
+
+    /// What is worked out of constants alone may be any.
+    fn may_be_value(&self, value: ValueId, bits: &[u32], seen: &mut Vec<ValueId>) -> bool {
+        /// Values that are looked at.
+        const PATIENCE: usize = 32;
+        if seen.contains(&value) || seen.len() >= PATIENCE {
+            return true;
+        }
+        seen.push(value);
+        let values = &self.plan.info.values;
+        let known = values.get(value);
+        known.undefined
+            || known.defs.iter().any(|def| {
+                let inst: &Inst = &self.body().insts[*def as usize];
+                match inst.op {
+                    Op::Mov { src: Operand::Imm(number), .. } => bits.contains(&(number as u32)),
+                    // Either of two.
+                    Op::Selp { a, b, .. } => [a, b].into_iter().any(|operand| match operand {
+                        Operand::Imm(number) => bits.contains(&(number as u32)),
+                        Operand::Reg(_) => values
+                            .read(self.body(), *def, operand)
+                            .is_none_or(|value| self.may_be_value(value, bits, seen)),
+                    }),
+                    Op::Ld { .. } | Op::Atom { .. } | Op::Texture(_) | Op::ReadSpecial { .. } | Op::Shfl { .. } => {
+                        false
+                    }
+                    _ => {
+                        let operands = inst.operands();
+                        let mut read = paired(&operands, values.of_inst(*def)).filter(|(of, _)| of.read().is_some());
+                        read.all(|(_, value)| value.is_none_or(|value| self.may_be_value(value, bits, seen)))
+                    }
+                }
+            })
+    }
+}
+
+fn is_subnormal(bits: u32) -> bool {
+    bits & 0x7f80_0000 == 0 && bits & 0x7f_ffff != 0
+}

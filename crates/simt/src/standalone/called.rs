@@ -1,0 +1,230 @@
+//! Which functions stay functions, of a kernel that is too long with a copy for each call, and where in local memory they have their frames.
+//!
+//! What stays is compiled once, and called for the lanes of a mask: nothing in it may ask for lanes that are not there. So what has barriers, exchanges of a warp or an `exit` is
+//! copied into its callers, as is what looks at memory that others write meanwhile: a loop around its call may wait for it. What is short is copied too: a call hands its
+//! arguments over in local memory.
+
+use std::collections::{BTreeMap, HashMap};
+
+use warploom_ptx::ir::{Body, FunctionId, Module, Op, TerminatorKind};
+
+use super::{MOST, asks_for_stack, callees};
+use crate::codegen::is_exchange;
+use crate::wait::looks;
+
+/// Shorter ones are copied.
+const LEAST: u64 = 200;
+/// And so are those that are called in one place, if they are shorter than this.
+const LEAST_ONCE: u64 = 2000;
+/// Instructions of all functions that stay, beyond which there is no code.
+const MOST_OF_ALL: u64 = 200_000;
+/// Bytes of a register that a call hands over.
+const SLOT: u32 = 8;
+
+/// Where one copy of a body has its part of local memory: its variables, then its parameters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// What is added to offsets of its parameters.
+    pub(super) params: i64,
+    /// The first byte behind both: of a function that stays, of the places of what it is handed in registers.
+    slots: u32,
+    /// The first byte behind all.
+    pub(super) end: u32,
+}
+
+impl Frame {
+    /// Of a body whose variables begin at `local`, and of whose parameters the launch has the first bytes.
+    pub(super) fn new(body: &Body, local: u32, launched: u32) -> Frame {
+        // What the launch passes has no place here: the rest begins where it is as well aligned as it was.
+        let skipped = launched & !15;
+        let params = (local + body.local_size).next_multiple_of(16);
+        let end = (params + body.param_size.saturating_sub(skipped)).next_multiple_of(16);
+        Frame { params: i64::from(params) - i64::from(skipped), slots: end, end }
+    }
+
+    /// The place of a parameter that is a register, or, behind all of those, of a result.
+    pub(super) fn slot(&self, number: usize) -> i64 {
+        i64::from(self.slots) + i64::from(SLOT) * number as i64
+    }
+}
+
+/// The functions that stay.
+#[derive(Debug, Default)]
+pub(super) struct Called {
+    /// Callers before what they call.
+    pub(super) order: Vec<FunctionId>,
+    /// Where the variables of each begin.
+    locals: BTreeMap<FunctionId, u32>,
+}
+
+impl Called {
+    /// Of a kernel: with `all`, whatever can stay does.
+    ///
+    /// # Errors
+    /// Why its calls cannot be replaced.
+    pub(super) fn new(module: &Module, kernel: FunctionId, all: bool) -> Result<Called, String> {
+        let calls = Calls::new(module, kernel)?;
+        if !all && calls.copied(kernel) <= MOST as u64 {
+            return Ok(Called::default());
+        }
+        let lengths = calls.lengths(all);
+        let stay: Vec<FunctionId> =
+            calls.order.iter().copied().filter(|id| *id != kernel && lengths[id].stays).collect();
+        let roots = || stay.iter().chain([&kernel]);
+        if let Some(long) = roots().find(|id| lengths[id].own > MOST as u64) {
+            let name = &module.functions[long.0 as usize].name;
+            return Err(format!("more than {MOST} instructions in {name} with what is copied into it"));
+        }
+        let all: u64 = roots().map(|id| lengths[id].own).sum();
+        if all > MOST_OF_ALL {
+            return Err(format!("{all} instructions with all that it calls, which is more than {MOST_OF_ALL}"));
+        }
+        let mut called = Called { order: Vec::new(), locals: stay.iter().map(|id| (*id, 0)).collect() };
+        // Those that are called stand before their callers in `calls`.
+        let frame = |id: FunctionId| calls.body(id).map(|body| Frame::new(body, 0, launched(module, kernel, id)).end);
+        called.reserve(&calls, kernel, frame(kernel).unwrap_or(0));
+        for id in stay.into_iter().rev() {
+            let end = called.frame(module, id).map_or(0, |frame| frame.end);
+            called.reserve(&calls, id, end);
+            called.order.push(id);
+        }
+        Ok(called)
+    }
+
+    /// Puts the frames of what a body calls behind its own, which ends there.
+    fn reserve(&mut self, calls: &Calls<'_>, id: FunctionId, end: u32) {
+        for callee in calls.of(id) {
+            match self.locals.get_mut(callee) {
+                Some(local) => *local = end.max(*local),
+                None => {
+                    let end = calls.body(*callee).map_or(end, |body| Frame::new(body, end, 0).end);
+                    self.reserve(calls, *callee, end);
+                }
+            }
+        }
+    }
+
+    /// Where the variables begin of a function that stays; none of another one.
+    pub(super) fn local(&self, id: FunctionId) -> Option<u32> {
+        self.locals.get(&id).copied()
+    }
+
+    /// The frame of a function that stays, with the places of what is handed over in registers behind its parameters.
+    pub(super) fn frame(&self, module: &Module, id: FunctionId) -> Option<Frame> {
+        let function = &module.functions[id.0 as usize];
+        let frame = Frame::new(function.body.as_ref()?, self.local(id)?, 0);
+        let slots = function.params.len() + function.returns.len();
+        Some(Frame { end: (frame.slots + SLOT * slots as u32).next_multiple_of(16), ..frame })
+    }
+}
+
+/// Bytes of parameters that a launch passes.
+pub(super) fn launched(module: &Module, kernel: FunctionId, id: FunctionId) -> u32 {
+    if id == kernel { module.functions[id.0 as usize].param_buffer_size } else { 0 }
+}
+
+/// Instructions that code of a kernel is written for: those of a function as often as it is copied. 0 of one that has no code, which is soon found.
+pub fn written(module: &Module, kernel: FunctionId) -> u64 {
+    let Ok(calls) = Calls::new(module, kernel) else { return 0 };
+    let copied = calls.copied(kernel);
+    if copied <= MOST as u64 {
+        return copied;
+    }
+    let lengths = calls.lengths(false);
+    calls.order.iter().filter(|id| **id == kernel || lengths[id].stays).map(|id| lengths[id].own).sum()
+}
+
+/// Which functions a kernel comes to.
+struct Calls<'m> {
+    module: &'m Module,
+    /// What is called before its callers; the kernel last.
+    order: Vec<FunctionId>,
+    /// By function: what each of its calls can come to.
+    callees: HashMap<FunctionId, Vec<FunctionId>>,
+}
+
+/// Of a function.
+struct Length {
+    /// Instructions with all that is copied into it.
+    own: u64,
+    /// It stays a function.
+    stays: bool,
+    /// It cannot.
+    bound: bool,
+}
+
+impl<'m> Calls<'m> {
+    fn new(module: &'m Module, kernel: FunctionId) -> Result<Calls<'m>, String> {
+        let mut calls = Calls { module, order: Vec::new(), callees: HashMap::new() };
+        calls.visit(kernel, kernel, &mut Vec::new())?;
+        Ok(calls)
+    }
+
+    fn visit(&mut self, kernel: FunctionId, id: FunctionId, active: &mut Vec<FunctionId>) -> Result<(), String> {
+        let function = &self.module.functions[id.0 as usize];
+        if active.contains(&id) {
+            return Err(format!("line {}: {} calls itself", function.line, function.name));
+        }
+        if self.callees.contains_key(&id) {
+            return Ok(());
+        }
+        active.push(id);
+        let mut all = Vec::new();
+        for inst in function.body.iter().flat_map(|body| &body.insts) {
+            let Op::Call { target, .. } = &inst.op else { continue };
+            let has_code = |id: &FunctionId| self.module.functions[id.0 as usize].body.is_some();
+            all.extend(callees(self.module, kernel, target).into_iter().filter(has_code));
+        }
+        for callee in &all {
+            self.visit(kernel, *callee, active)?;
+        }
+        active.pop();
+        self.callees.insert(id, all);
+        self.order.push(id);
+        Ok(())
+    }
+
+    fn of(&self, id: FunctionId) -> &[FunctionId] {
+        self.callees.get(&id).map_or(&[], |callees| callees)
+    }
+
+    fn body(&self, id: FunctionId) -> Option<&'m Body> {
+        self.module.functions[id.0 as usize].body.as_ref()
+    }
+
+    /// Instructions of a function with a copy of what it calls for each call.
+    fn copied(&self, id: FunctionId) -> u64 {
+        let mut lengths: HashMap<FunctionId, u64> = HashMap::new();
+        for id in &self.order {
+            let called = self.of(*id).iter().fold(0, |all: u64, callee| all.saturating_add(lengths[callee]));
+            let own = self.body(*id).map_or(0, |body| body.insts.len() as u64);
+            lengths.insert(*id, own.saturating_add(called));
+        }
+        lengths[&id]
+    }
+
+    /// Of all of them, where those that can be and are long enough, or `all` that can be, stay functions.
+    fn lengths(&self, all: bool) -> HashMap<FunctionId, Length> {
+        let mut places: HashMap<FunctionId, u32> = HashMap::new();
+        self.callees.values().flatten().for_each(|callee| *places.entry(*callee).or_default() += 1);
+        let mut lengths: HashMap<FunctionId, Length> = HashMap::new();
+        for id in &self.order {
+            let Some(body) = self.body(*id) else { continue };
+            let copied = || self.of(*id).iter().filter_map(|callee| lengths.get(callee)).filter(|callee| !callee.stays);
+            let own = copied().fold(body.insts.len() as u64, |all, callee| all.saturating_add(callee.own));
+            let bound = asks_for_others(body) || copied().any(|callee| callee.bound);
+            let least = if places.get(id).is_some_and(|places| *places > 1) { LEAST } else { LEAST_ONCE };
+            lengths.insert(*id, Length { own, stays: !bound && (all || own >= least), bound });
+        }
+        lengths
+    }
+}
+
+/// Whether a body asks for lanes that may not be there where it is called, or for what only a kernel has.
+fn asks_for_others(body: &Body) -> bool {
+    let asks = |op: &Op| {
+        matches!(op, Op::Barrier(_) | Op::Mbarrier(_) | Op::Matrix(_) | Op::Async(_)) || is_exchange(op) || looks(op)
+    };
+    body.insts.iter().any(|inst| asks(&inst.op) || asks_for_stack(inst))
+        || body.blocks.iter().any(|block| matches!(block.terminator.kind, TerminatorKind::Exit))
+}
