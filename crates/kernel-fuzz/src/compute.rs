@@ -4,6 +4,56 @@ use crate::generate::Generator;
 
 /// One or a few instructions. Device functions have integers only.
 pub(crate) fn instruction(g: &mut Generator, function: bool) -> String {
+    loop {
+        let text = any(g, function);
+        match g.flushes {
+            false => return text,
+            true => {
+                if let Some(text) = flushing(&text) {
+                    return text;
+                }
+            }
+        }
+    }
+}
+
+/// The same with `.ftz`, where nothing in it computes with subnormal numbers then.
+fn flushing(text: &str) -> Option<String> {
+    const OTHERS: &[&str] = &[
+        ".f64",
+        ".bf16x2 ",
+        "tanh",
+        "normal",
+        "f32.f32",
+        "rmi.",
+        "rpi.",
+        "e4m3",
+        "e5m2",
+        "tf32",
+        "rz.f16",
+        "rz.bf16",
+        "rz.relu",
+        "rn.bf16.s",
+    ];
+    const FLUSHED: &[&str] = &[
+        "add", "sub", "mul", "fma", "div", "min", "max", "sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "setp",
+        "abs", "neg",
+    ];
+    if OTHERS.iter().any(|other| text.contains(other)) {
+        return None;
+    }
+    let computes = |before: &str| FLUSHED.iter().any(|name| before.split('.').next() == Some(name));
+    let line = |line: &str| match line.split_once(".f32") {
+        Some((before, behind)) if computes(before) && !before.contains(".ftz") && !before.contains(' ') => {
+            let (name, modifiers) = before.split_at(before.find(".sat").unwrap_or(before.len()));
+            format!("{name}.ftz{modifiers}.f32{behind}")
+        }
+        _ => line.to_owned(),
+    };
+    Some(text.lines().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn any(g: &mut Generator, function: bool) -> String {
     match g.rng.u32(..if function { 9 } else { 20 }) {
         0..=3 => binary(g),
         4 => shift(g),

@@ -47,6 +47,8 @@ pub(crate) struct Generator {
     pub(crate) full_warps: bool,
     /// Threads may take locks.
     pub(crate) has_locks: bool,
+    /// Nothing computes with subnormal numbers.
+    pub(crate) flushes: bool,
 }
 
 const SHAPES: [[u32; 3]; 18] = [
@@ -86,6 +88,7 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
         ended: false,
         full_warps,
         has_locks: seed.is_multiple_of(3),
+        flushes: seed % 4 == 1,
     };
     let count = generator.rng.u32(4..18);
     let place = Place { together: Together::Cta, depth: 0, function: false };
@@ -99,7 +102,8 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
         let count = generator.rng.u32(1..8);
         statements.extend(generator.body(place, count));
     }
-    Kernel { seed, cta, grid, statements, count: generator.next, rows: generator.rows }
+    let Generator { next: count, rows, flushes, .. } = generator;
+    Kernel { seed, cta, grid, statements, count, rows, flushes }
 }
 
 impl Generator {

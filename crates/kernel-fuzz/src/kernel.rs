@@ -41,6 +41,8 @@ pub(crate) struct Kernel {
     pub(crate) count: u32,
     /// Bytes that loops store rows to, in all CTAs.
     pub(crate) rows: u32,
+    /// Nothing computes with subnormal numbers.
+    pub(crate) flushes: bool,
 }
 
 impl Kernel {
@@ -86,7 +88,10 @@ impl Kernel {
             slot = 4 * WORDS,
             all = 4 * self.own(),
         );
-        text += PROLOGUE;
+        text += &match self.flushes {
+            true => PROLOGUE.replace(DOUBLES, "mov.f64 %g1, 0d3ff4000000000000;\nmov.f64 %g2, 0d4014000000000000;\n"),
+            false => PROLOGUE.to_owned(),
+        };
         text += &code;
         text += EPILOGUE;
         text
@@ -96,6 +101,8 @@ impl Kernel {
 /// Words that all CTAs add to.
 pub(crate) const COUNTERS: u32 = 8;
 
+/// What of that computes with doubles.
+const DOUBLES: &str = "cvt.f64.f32 %g1, %f1;\ncvt.rn.f64.s32 %g2, %r8;\n";
 /// What registers hold before the first statement.
 const PROLOGUE: &str = "\
 ld.global.u32 %r1, [%t6];\nadd.u32 %r2, %s6, 7;\nmul.lo.s32 %r3, %s6, -3;\nmov.u32 %r4, %s7;\nld.global.u32 %r5, [%t6+16];\n\
