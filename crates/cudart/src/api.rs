@@ -44,6 +44,7 @@ pub mod stream_recapture;
 pub mod surface_object;
 pub mod symbol;
 pub mod texture_object;
+pub mod texture_reference;
 pub mod thread_deprecated;
 pub mod unified_addressing;
 pub mod vdpau;

@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, RwLock};
-use warploom_abi::runtime::cudaError;
-use warploom_abi::{CUfunction, CUfunction_attribute, CUjitInputType, CUkernel, CUlibrary, CUlinkState};
+use warploom_abi::runtime::{cudaError, cudaTextureReadMode};
+use warploom_abi::{
+    CUfunction, CUfunction_attribute, CUjitInputType, CUkernel, CUlibrary, CUlinkState, CUmodule, CUsurfref, CUtexref,
+};
 
+use crate::context;
 use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
 
@@ -63,6 +66,8 @@ pub(crate) struct Binary {
 struct Names {
     kernels: Vec<usize>,
     variables: Vec<usize>,
+    textures: Vec<usize>,
+    surfaces: Vec<usize>,
     /// Managed variables: where the host program keeps the address, and the name.
     managed: Vec<(usize, Name)>,
     /// Variables of the host program that its device code uses by name.
@@ -82,12 +87,29 @@ struct Variable {
     managed: bool,
 }
 
+/// A texture reference, which each context has one of.
+pub(crate) struct Texture {
+    binary: Arc<Binary>,
+    name: Name,
+    /// Whether whole numbers are read as fractions of their range, which code is compiled for.
+    pub(crate) read_mode: cudaTextureReadMode,
+    /// Where it is bound: by the number of the context (`cuCtxGetId`), how many bytes before the memory that was meant.
+    bound: Mutex<HashMap<u64, usize>>,
+}
+
+struct Surface {
+    binary: Arc<Binary>,
+    name: Name,
+}
+
 #[derive(Default)]
 struct Tables {
     binaries: HashMap<usize, Arc<Binary>>,
     /// By the address of the function or variable that stands for it in the host program.
     kernels: HashMap<usize, Kernel>,
     variables: HashMap<usize, Variable>,
+    textures: HashMap<usize, Arc<Texture>>,
+    surfaces: HashMap<usize, Surface>,
 }
 
 static TABLES: LazyLock<RwLock<Tables>> = LazyLock::new(RwLock::default);
@@ -113,6 +135,16 @@ pub(crate) fn unregister(handle: usize) {
     for address in names.variables {
         if tables.variables.get(&address).is_some_and(|variable| Arc::ptr_eq(&variable.binary, &binary)) {
             tables.variables.remove(&address);
+        }
+    }
+    for address in names.textures {
+        if tables.textures.get(&address).is_some_and(|texture| Arc::ptr_eq(&texture.binary, &binary)) {
+            tables.textures.remove(&address);
+        }
+    }
+    for address in names.surfaces {
+        if tables.surfaces.get(&address).is_some_and(|surface| Arc::ptr_eq(&surface.binary, &binary)) {
+            tables.surfaces.remove(&address);
         }
     }
     drop(tables);
@@ -144,6 +176,23 @@ pub(crate) fn register_managed(handle: usize, place: usize, name: usize) {
     if let Some(binary) = TABLES.read().binaries.get(&handle) {
         binary.names.lock().managed.push((place, Name(name)));
     }
+}
+
+/// Registers the structure `address` of the host program as the stand-in of a texture reference.
+pub(crate) fn register_texture(handle: usize, address: usize, name: usize, read_mode: cudaTextureReadMode) {
+    let mut tables = TABLES.write();
+    let Some(binary) = tables.binaries.get(&handle).cloned() else { return };
+    binary.names.lock().textures.push(address);
+    let texture = Texture { binary, name: Name(name), read_mode, bound: Mutex::default() };
+    tables.textures.insert(address, Arc::new(texture));
+}
+
+/// Registers the structure `address` of the host program as the stand-in of a surface reference.
+pub(crate) fn register_surface(handle: usize, address: usize, name: usize) {
+    let mut tables = TABLES.write();
+    let Some(binary) = tables.binaries.get(&handle).cloned() else { return };
+    binary.names.lock().surfaces.push(address);
+    tables.surfaces.insert(address, Surface { binary, name: Name(name) });
 }
 
 /// Registers a variable of the host program that device code uses where it is.
@@ -263,7 +312,85 @@ pub(crate) fn variable(address: usize) -> ApiResult<(u64, usize)> {
     Ok((device, size))
 }
 
+/// The texture reference that a structure of the host program stands for.
+pub(crate) fn texture(address: usize) -> ApiResult<Arc<Texture>> {
+    TABLES
+        .read()
+        .textures
+        .get(&address)
+        .cloned()
+        .ok_or_else(|| no_reference(cudaError::cudaErrorInvalidTexture, address))
+}
+
+/// Whether a structure of the host program stands for a surface reference.
+pub(crate) fn is_surface(address: usize) -> ApiResult {
+    let known = TABLES.read().surfaces.contains_key(&address);
+    if known { Ok(()) } else { Err(no_reference(cudaError::cudaErrorInvalidSurface, address)) }
+}
+
+/// The surface reference of the current context that a structure of the host program stands for.
+pub(crate) fn surface(address: usize) -> ApiResult<CUsurfref> {
+    let invalid = cudaError::cudaErrorInvalidSurface;
+    let found = TABLES.read().surfaces.get(&address).map(|surface| (surface.binary.clone(), surface.name));
+    let (binary, name) = found.ok_or_else(|| no_reference(invalid, address))?;
+    let module = binary.module()?;
+    let mut reference = CUsurfref::NULL;
+    driver!(cuModuleGetSurfRef_v3000(&mut reference, module, name.text().as_ptr()))
+        .map_err(|failure| missing(failure, invalid, name))?;
+    Ok(reference)
+}
+
+fn no_reference(code: cudaError, address: usize) -> Failure {
+    Failure::new(code, format!("{address:#x} is no reference of compiled device code"))
+}
+
+/// The failure of a search by name.
+fn missing(failure: Failure, code: cudaError, name: Name) -> Failure {
+    if failure.code != cudaError::cudaErrorSymbolNotFound {
+        return failure;
+    }
+    Failure::new(code, format!("the fat binary has no reference {}", name.text().to_string_lossy()))
+}
+
+impl Texture {
+    /// The driver's reference, which is the current context's.
+    pub(crate) fn reference(&self) -> ApiResult<CUtexref> {
+        let module = self.binary.module()?;
+        let mut reference = CUtexref::NULL;
+        driver!(cuModuleGetTexRef_v2000(&mut reference, module, self.name.text().as_ptr()))
+            .map_err(|failure| missing(failure, cudaError::cudaErrorInvalidTexture, self.name))?;
+        Ok(reference)
+    }
+
+    /// Remembers that it is bound in the current context, so many bytes before what was meant.
+    pub(crate) fn bound(&self, offset: usize) -> ApiResult {
+        let context = context::number()?;
+        self.bound.lock().insert(context, offset);
+        Ok(())
+    }
+
+    /// Forgets that it is bound in the current context; whether it was.
+    pub(crate) fn unbound(&self) -> ApiResult<bool> {
+        let context = context::number()?;
+        Ok(self.bound.lock().remove(&context).is_some())
+    }
+
+    /// How many bytes before what was meant it is bound in the current context, if it is.
+    pub(crate) fn offset(&self) -> ApiResult<Option<usize>> {
+        let context = context::number()?;
+        Ok(self.bound.lock().get(&context).copied())
+    }
+}
+
 impl Binary {
+    /// The module of the current context.
+    fn module(&self) -> ApiResult<CUmodule> {
+        let library = self.library()?;
+        let mut module = CUmodule::NULL;
+        driver!(cuLibraryGetModule_v12000(&mut module, library))?;
+        Ok(module)
+    }
+
     /// The address, which is the same in every context, and size of a managed variable.
     fn managed(&self, name: Name) -> ApiResult<(u64, usize)> {
         let library = self.library()?;

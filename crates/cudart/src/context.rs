@@ -174,6 +174,13 @@ fn is_the_same(context: CUcontext, number: u64) -> bool {
     now == number
 }
 
+/// The number of the current context, which no other has ever.
+pub(crate) fn number() -> ApiResult<u64> {
+    let mut number = 0;
+    driver!(cuCtxGetId_v12000(CUcontext::NULL, &mut number))?;
+    Ok(number)
+}
+
 /// Ends this runtime's use of a device's primary context. Where others have released it in its place, nothing is left to end.
 fn give_back(device: CUdevice) {
     let _nobody_uses_it = driver!(cuDevicePrimaryCtxRelease_v11000(device));

@@ -103,7 +103,12 @@ impl Driver {
     pub(crate) fn objects_of(&self, module: &Module) -> Arc<dyn Objects> {
         match module.known_references() {
             None => self.objects.clone(),
-            Some(known) => Arc::new(BoundReferences::new(&self.objects, known.lock().values().copied())),
+            Some(known) => {
+                let known = known.lock();
+                let references =
+                    known.iter().filter_map(|(id, handle)| Some((*handle, module.variables().address(*id)?)));
+                Arc::new(BoundReferences::new(&self.objects, references))
+            }
         }
     }
 

@@ -6,7 +6,16 @@ static const char READS[] =
     ".visible .entry reads(.param .u64 out) {\n"
     "    .reg .b64 %d;\n    .reg .f32 %f<4>;\n    .reg .b32 %r;\n"
     "    ld.param.u64 %d, [out];\n    mov.u32 %r, 1;\n"
-    "    tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [texture, {%r}];\n    st.global.f32 [%d], %f0;\n    ret;\n}\n";
+    "    tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [texture, {%r}];\n    st.global.f32 [%d], %f0;\n    ret;\n}\n"
+    ".visible .global .u64 pointers[2] = {0, texture};\n"
+    ".visible .entry reads_by_pointer(.param .u64 out) {\n"
+    "    .reg .b64 %d, %t, %u;\n    .reg .f32 %f<4>;\n    .reg .b32 %r;\n    .reg .pred %p, %q;\n"
+    "    ld.param.u64 %d, [out];\n    mov.u32 %r, 1;\n    mov.u64 %t, texture;\n    ld.global.u64 %u, [pointers + 8];\n"
+    "    tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%t, {%r}];\n    st.global.f32 [%d], %f0;\n"
+    "    tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%u, {%r}];\n    st.global.f32 [%d + 4], %f0;\n"
+    "    txq.width.b32 %r, [%t];\n    st.global.u32 [%d + 8], %r;\n"
+    "    istypep.texref %p, %t;\n    istypep.surfref %q, %t;\n    selp.b32 %r, 1, 0, %p;\n    @%q add.u32 %r, %r, 2;\n"
+    "    st.global.u32 [%d + 12], %r;\n    ret;\n}\n";
 
 static CUtexref texture;
 
@@ -21,7 +30,7 @@ int main(void) {
     const float first[] = {1, 2, 3, 4}, second[] = {10, 20, 30, 40};
     float seen[2] = {0, 0};
     CUmodule module;
-    CUfunction reads;
+    CUfunction reads, by_pointer;
     CUdeviceptr one, other, out, address;
     CUstream stream;
     CUtexref created, again;
@@ -29,6 +38,7 @@ int main(void) {
     start();
     OK(cuModuleLoadData(&module, READS));
     OK(cuModuleGetFunction(&reads, module, "reads"));
+    OK(cuModuleGetFunction(&by_pointer, module, "reads_by_pointer"));
     OK(cuModuleGetTexRef(&texture, module, "texture"));
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(cuMemAlloc(&one, 1 << 16));
@@ -55,6 +65,14 @@ int main(void) {
     OK(cuStreamSynchronize(stream));
     OK(cuMemcpyDtoH(seen, out, sizeof seen));
     HOLDS(seen[0] == 2 && seen[1] == 20);
+
+    /* Registers may have the address of the reference (PTX ISA 5.3). */
+    struct { float by_mov, by_load; unsigned width, is_texture; } pointed;
+    OK(cuTexRefSetAddress(NULL, texture, other, sizeof second));
+    OK(cuLaunchKernel(by_pointer, 1, 1, 1, 1, 1, 1, 0, stream, to_first, NULL));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(&pointed, out, sizeof pointed));
+    HOLDS(pointed.by_mov == 20 && pointed.by_load == 20 && pointed.width == 4 && pointed.is_texture == 1);
 
     /* Formats that do not exist are kept. */
     OK(cuTexRefSetFormat(texture, (CUarray_format)0, 0));

@@ -1,11 +1,5 @@
-/* The runtime of CUDA 11, whose functions and structures of these names are others than those of 12: declared here, as no header of ours has them. Registered
- * as its compiler does it, a kernel runs, and what is behind a structure's end stays what it is. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct { unsigned x, y, z; } dim3;
+/* What the runtime of CUDA 11 has otherwise than 12. Registered as its compiler does it, a kernel runs, and what is behind a structure's end stays what it is. */
+#include "registered.h"
 
 typedef struct {
     size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
@@ -22,8 +16,6 @@ typedef struct {
     int disableTrilinearOptimization;
 } Texture;
 
-typedef struct { int x, y, z, w, f; } Channels;
-
 typedef struct {
     int type;
     union {
@@ -32,14 +24,7 @@ typedef struct {
     } of;
 } Resource;
 
-void **__cudaRegisterFatBinary(const void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *tid, void *bid, void *block, void *grid, int *size);
-int cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, void *stream);
 int cudaFuncGetAttributes(Attributes *attributes, const void *function);
-int cudaMalloc(void **memory, size_t bytes);
-int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
 int cudaRuntimeGetVersion(int *version);
 int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags);
 int cudaGraphCreate(void **graph, unsigned flags);
@@ -50,7 +35,6 @@ int cudaCreateTextureObject(unsigned long long *object, const Resource *resource
 int cudaGetTextureObjectTextureDesc(Texture *texture, unsigned long long object);
 int cudaDestroyTextureObject(unsigned long long object);
 int cudaGetDeviceProperties(void *properties, int device);
-int cudaBindTexture(size_t *offset, const void *reference, const void *memory, const Channels *channels, size_t bytes);
 
 #define CHECK(call)                                                            \
     do {                                                                       \
@@ -64,36 +48,10 @@ int cudaBindTexture(size_t *offset, const void *reference, const void *memory, c
 static const char TEXT[] = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry twice(.param .u64 p) { .reg .b64 %p; .reg .b32 %x;\n"
                            "ld.param.u64 %p, [p]; ld.global.u32 %x, [%p]; add.u32 %x, %x, %x; st.global.u32 [%p], %x; ret; }\n";
 
-/* A fat binary of one entry, which is text. */
-static const void *fat_binary(void)
-{
-    static struct {
-        uint32_t magic;
-        uint16_t version, header;
-        uint64_t bytes;
-        struct {
-            uint16_t kind, version;
-            uint32_t header;
-            uint64_t bytes;
-            uint32_t compressed, options;
-            uint16_t minor, major;
-            uint32_t arch, name_at, name_bytes;
-            uint64_t flags, zero, size;
-        } entry;
-        char text[(sizeof TEXT + 7) / 8 * 8];
-    } binary;
-    static struct { int magic, version; const void *data; void *parts; } wrapper = {0x466243b1, 1, &binary, NULL};
-    binary.magic = 0xba55ed50, binary.version = 1, binary.header = 16, binary.bytes = sizeof binary.entry + sizeof binary.text;
-    binary.entry.kind = 1, binary.entry.version = 0x101, binary.entry.header = sizeof binary.entry, binary.entry.bytes = sizeof binary.text;
-    binary.entry.minor = 0, binary.entry.major = 7, binary.entry.arch = 52, binary.entry.flags = 0x11;
-    memcpy(binary.text, TEXT, sizeof TEXT);
-    return &wrapper;
-}
-
 int main(void)
 {
     static char twice;
-    void **binary = __cudaRegisterFatBinary(fat_binary());
+    void **binary = __cudaRegisterFatBinary(fat_binary(TEXT));
     __cudaRegisterFunction(binary, &twice, "twice", "twice", -1, NULL, NULL, NULL, NULL, NULL);
     __cudaRegisterFatBinaryEnd(binary);
 
@@ -135,8 +93,6 @@ int main(void)
     int refused = cudaGraphExecUpdate(instance, graph, &wrong, &result);
     printf("entry point %s, graph updated, then refused with %d for reason %d\n", function ? "found" : "missing", refused, result);
 
-    size_t offset;
-    printf("texture references %d\n", cudaBindTexture(&offset, NULL, memory, NULL, 64));
     char properties[728 + 64];
     memset(properties, 0x5a, sizeof properties);
     CHECK(cudaGetDeviceProperties(properties, 0));

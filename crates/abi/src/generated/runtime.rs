@@ -23,6 +23,7 @@ mod rounding;
 mod stream;
 mod surface_object;
 mod texture_object;
+mod texture_reference;
 mod vdpau;
 mod vector;
 
@@ -47,5 +48,6 @@ pub use rounding::*;
 pub use stream::*;
 pub use surface_object::*;
 pub use texture_object::*;
+pub use texture_reference::*;
 pub use vdpau::*;
 pub use vector::*;

@@ -84,6 +84,33 @@ pub fn __cudaRegisterManagedVar(
     binaries::register_managed(handle, variable, deviceName.addr() as usize);
 }
 
+/// `norm` is the mode that texels are read in (`cudaTextureReadMode`); the number of dimensions is in the device code as well.
+pub fn __cudaRegisterTexture(
+    fatCubinHandle: Passed<'_, *mut c_void>,
+    hostVar: Passed<'_, textureReference>,
+    _deviceAddress: Passed<'_, *const c_void>,
+    deviceName: Passed<'_, c_char>,
+    _dim: i32,
+    norm: i32,
+    _ext: i32,
+) {
+    let (handle, texture) = (fatCubinHandle.addr() as usize, hostVar.addr() as usize);
+    let read_mode = cudaTextureReadMode(norm.cast_unsigned());
+    binaries::register_texture(handle, texture, deviceName.addr() as usize, read_mode);
+}
+
+pub fn __cudaRegisterSurface(
+    fatCubinHandle: Passed<'_, *mut c_void>,
+    hostVar: Passed<'_, surfaceReference>,
+    _deviceAddress: Passed<'_, *const c_void>,
+    deviceName: Passed<'_, c_char>,
+    _dim: i32,
+    _ext: i32,
+) {
+    let (handle, surface) = (fatCubinHandle.addr() as usize, hostVar.addr() as usize);
+    binaries::register_surface(handle, surface, deviceName.addr() as usize);
+}
+
 pub fn __cudaRegisterHostVar(
     fatCubinHandle: Passed<'_, *mut c_void>,
     deviceName: Passed<'_, c_char>,

@@ -93,7 +93,7 @@ pub(crate) fn tell_resource(place: Destination<'_, cudaResourceDesc>, resource: 
 }
 
 /// The driver has one word of flags for what are several fields here.
-fn texture(given: &cudaTextureDesc) -> CUDA_TEXTURE_DESC {
+pub(super) fn texture(given: &cudaTextureDesc) -> CUDA_TEXTURE_DESC {
     let integers = given.readMode == cudaTextureReadMode::cudaReadModeElementType;
     let flags = [
         (integers, CU_TRSF_READ_AS_INTEGER),
@@ -133,7 +133,7 @@ fn format_of(resource: &CUDA_RESOURCE_DESC) -> ApiResult<Option<CUarray_format>>
 }
 
 /// Fractions are read as such, words that they are packed in and blocks of halves as they are, as recorded; whole numbers that are read as they are have nothing between them.
-fn check_reading(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
+pub(super) fn check_reading(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
     let linear = texture.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
     let as_they_are = texture.flags & CU_TRSF_READ_AS_INTEGER != 0;
     let Some(format) = format_of(resource)? else { return Ok(()) };

@@ -109,6 +109,12 @@ impl<'a, T> Passed<'a, T> {
         unsafe { arg(self.pointer.cast::<U>()) }
     }
 
+    /// What it points to, as a structure that is read.
+    pub fn structure(&self) -> In<'a, T> {
+        // SAFETY: what holds for the pointer holds for it as one to a structure.
+        unsafe { arg(self.pointer.cast_const()) }
+    }
+
     /// Its address, which may be one in device memory.
     #[inline]
     pub fn addr(&self) -> u64 {

@@ -103,21 +103,26 @@ impl ReferenceBinding {
 
 /// What a launch finds behind handles: references as they were bound when it was made, and all else.
 pub(super) struct BoundReferences {
-    textures: Vec<(u64, Arc<Texture>)>,
-    surfaces: Vec<(u64, Arc<Texels>)>,
+    textures: Vec<(Names, Arc<Texture>)>,
+    surfaces: Vec<(Names, Arc<Texels>)>,
     rest: Arc<ObjectTables>,
 }
 
+/// By which numbers kernels know a reference: its handle, which instructions find in the variable that they name, and the address of that variable, as
+/// registers may have it (PTX ISA 5.3: pointers to opaque variables).
+type Names = [u64; 2];
+
 impl BoundReferences {
-    pub(super) fn new(tables: &Arc<ObjectTables>, references: impl Iterator<Item = Handle>) -> BoundReferences {
+    /// `references` are a module's, each with the address of its variable.
+    pub(super) fn new(tables: &Arc<ObjectTables>, references: impl Iterator<Item = (Handle, u64)>) -> BoundReferences {
         let mut bound = BoundReferences { textures: Vec::new(), surfaces: Vec::new(), rest: Arc::clone(tables) };
-        for handle in references {
-            let number = handle.raw() as u64;
+        for (handle, address) in references {
+            let names = [handle.raw() as u64, address];
             // One of the two tables has it, or none once it is destroyed.
             let texture = tables.texture_references.get(handle).and_then(|reference| reference.texture.lock().clone());
-            bound.textures.extend(texture.map(|texture| (number, texture)));
+            bound.textures.extend(texture.map(|texture| (names, texture)));
             let surface = tables.surface_references.get(handle).and_then(|reference| reference.texels());
-            bound.surfaces.extend(surface.map(|texels| (number, texels)));
+            bound.surfaces.extend(surface.map(|texels| (names, texels)));
         }
         bound
     }
@@ -125,12 +130,12 @@ impl BoundReferences {
 
 impl Objects for BoundReferences {
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
-        let bound = self.textures.iter().find(|(number, _)| *number == handle);
+        let bound = self.textures.iter().find(|(names, _)| names.contains(&handle));
         bound.map(|(_, texture)| Arc::clone(texture)).or_else(|| self.rest.texture(handle))
     }
 
     fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
-        let bound = self.surfaces.iter().find(|(number, _)| *number == handle);
+        let bound = self.surfaces.iter().find(|(names, _)| names.contains(&handle));
         bound.map(|(_, texels)| Arc::clone(texels)).or_else(|| self.rest.surface(handle))
     }
 }

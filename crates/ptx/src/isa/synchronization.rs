@@ -79,7 +79,14 @@ pub(super) const FORMS: &[&str] = &[
     "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.(shared::cluster)?.add.u64 [] 0 [] ; 8.1 90",
     "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.(shared::cluster)?.(inc|dec).u32 [] 0 [] ; 8.1 90",
     "red.async.mmio.release.sys.global?.add.(u32|s32|u64|s64) [] 0 ; 8.7 100",
-    "red.async.release.(gpu|sys).global?.add.(u32|s32|u64|s64) [] 0 ; 8.7 100",
+    "red.async.(relaxed|release).(gpu|sys).global?.add.(u32|s32|u64|s64) [] 0 ; 8.7 100",
+    // Besides .add, as ptxas 13.5 takes them.
+    "red.async.mmio.release.sys.global?.(min|max).(u32|s32) [] 0 ; 8.7 100",
+    "red.async.mmio.release.sys.global?.(and|or|xor).b32 [] 0 ; 8.7 100",
+    "red.async.mmio.release.sys.global?.(inc|dec).u32 [] 0 ; 8.7 100",
+    "red.async.(relaxed|release).(gpu|sys).global?.(min|max).(u32|s32) [] 0 ; 8.7 100",
+    "red.async.(relaxed|release).(gpu|sys).global?.(and|or|xor).b32 [] 0 ; 8.7 100",
+    "red.async.(relaxed|release).(gpu|sys).global?.(inc|dec).u32 [] 0 ; 8.7 100",
     // 9.7.13.8 to 9.7.13.13
     "vote.(all|any|uni).pred =pred !pred",
     "vote.ballot.b32 =b32 !pred ; 2.0 20",

@@ -3,72 +3,185 @@
 //! Texture and surface references (CUDA 11).
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, answer, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaBindTexture() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaBindTexture(
+    offset: *mut usize,
+    texref: *const textureReference,
+    devPtr: *const core::ffi::c_void,
+    desc: *const cudaChannelFormatDesc,
+    size: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaBindTexture", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaBindTexture(arg(offset), arg(texref), arg(devPtr), arg(desc), arg(size)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaBindTexture2D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaBindTexture2D(
+    offset: *mut usize,
+    texref: *const textureReference,
+    devPtr: *const core::ffi::c_void,
+    desc: *const cudaChannelFormatDesc,
+    width: usize,
+    height: usize,
+    pitch: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaBindTexture2D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::texture_reference::cudaBindTexture2D(
+                arg(offset),
+                arg(texref),
+                arg(devPtr),
+                arg(desc),
+                arg(width),
+                arg(height),
+                arg(pitch),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaBindTextureToArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaBindTextureToArray(
+    texref: *const textureReference,
+    array: cudaArray_const_t,
+    desc: *const cudaChannelFormatDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaBindTextureToArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaBindTextureToArray(arg(texref), arg(array), arg(desc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaBindTextureToMipmappedArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaBindTextureToMipmappedArray(
+    texref: *const textureReference,
+    mipmappedArray: cudaMipmappedArray_const_t,
+    desc: *const cudaChannelFormatDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaBindTextureToMipmappedArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaBindTextureToMipmappedArray(arg(texref), arg(mipmappedArray), arg(desc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaUnbindTexture() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaUnbindTexture(texref: *const textureReference) -> cudaError {
     static CALL: Call = Call::new("cudaUnbindTexture", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaUnbindTexture(arg(texref)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetTextureAlignmentOffset() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetTextureAlignmentOffset(
+    offset: *mut usize,
+    texref: *const textureReference,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetTextureAlignmentOffset", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaGetTextureAlignmentOffset(arg(offset), arg(texref)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetTextureReference() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetTextureReference(
+    texref: *mut *const textureReference,
+    symbol: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetTextureReference", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaGetTextureReference(arg(texref), arg(symbol)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaBindSurfaceToArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaBindSurfaceToArray(
+    surfref: *const surfaceReference,
+    array: cudaArray_const_t,
+    desc: *const cudaChannelFormatDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaBindSurfaceToArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaBindSurfaceToArray(arg(surfref), arg(array), arg(desc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetSurfaceReference() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetSurfaceReference(
+    surfref: *mut *const surfaceReference,
+    symbol: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetSurfaceReference", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_reference::cudaGetSurfaceReference(arg(surfref), arg(symbol)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterTexture() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterTexture(
+    fatCubinHandle: *mut *mut core::ffi::c_void,
+    hostVar: *const textureReference,
+    deviceAddress: *mut *const core::ffi::c_void,
+    deviceName: *const core::ffi::c_char,
+    dim: i32,
+    norm: i32,
+    ext: i32,
+) {
     static CALL: Call = Call::new("__cudaRegisterTexture", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaRegisterTexture(
+                arg(fatCubinHandle),
+                arg(hostVar),
+                arg(deviceAddress),
+                arg(deviceName),
+                arg(dim),
+                arg(norm),
+                arg(ext),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterSurface() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterSurface(
+    fatCubinHandle: *mut *mut core::ffi::c_void,
+    hostVar: *const surfaceReference,
+    deviceAddress: *mut *const core::ffi::c_void,
+    deviceName: *const core::ffi::c_char,
+    dim: i32,
+    ext: i32,
+) {
     static CALL: Call = Call::new("__cudaRegisterSurface", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaRegisterSurface(
+                arg(fatCubinHandle),
+                arg(hostVar),
+                arg(deviceAddress),
+                arg(deviceName),
+                arg(dim),
+                arg(ext),
+            )
+        }
+    })
 }
