@@ -16,7 +16,9 @@ use warploom_ptx::{Options, VerifiedModule, load};
 fn numbers() -> Vec<u32> {
     let mut all = vec![0, 1, 2, 0x7f_ffff, 0x40_0000, 0x40_0001, 0x0080_0000, 0x0080_0001, 0x0080_0002, 0x00ff_ffff];
     all.extend([0x0100_0000, 0x0100_0001, 0x0180_0003, 0x017f_ffff, 0x2000_0000, 0x1fff_ffff, 0x2012_3456]);
-    all.extend([1.0f32, 0.5, 2.0, 4.0, 0.25, 3.0, 1.0 / 3.0, 1.000_000_1, 0.999_999_94, 1e-20, 1e20, 1e38].map(f32::to_bits));
+    all.extend(
+        [1.0f32, 0.5, 2.0, 4.0, 0.25, 3.0, 1.0 / 3.0, 1.000_000_1, 0.999_999_94, 1e-20, 1e20, 1e38].map(f32::to_bits),
+    );
     all.extend([0x7e80_0000, 0x7e80_0001, 0x7f00_0000, 0x7f7f_ffff, f32::INFINITY.to_bits(), 0x7fc0_0000]);
     let negative: Vec<u32> = all.iter().map(|bits| bits | 0x8000_0000).collect();
     all.extend(negative);
@@ -140,10 +142,30 @@ fn the_processor_flushes_where_all_arithmetic_does() {
 }
 
 #[test]
+fn a_few_operations_leave_the_mode() {
+    let flushed = "fma.rn.ftz.f32 %f5, %f5, %f2, %f3; add.ftz.f32 %f6, %f6, %f5;";
+    for line in [
+        "add.f32 %f4, %f1, %f2;",
+        "sub.f32 %f4, %f1, %f2;",
+        "mul.f32 %f4, %f1, %f2;",
+        "div.rn.f32 %f4, %f1, %f2;",
+        "div.full.f32 %f4, %f1, %f2;",
+        "fma.rn.f32 %f4, %f1, %f2, %f3;",
+        "sqrt.rn.f32 %f4, %f1;",
+        "rcp.rn.f32 %f4, %f1;",
+    ] {
+        let lines = format!("mov.f32 %f5, %f1; mov.f32 %f6, %f2; {} {line} setp.gt.ftz.f32 %p1, %f6, %f1;", flushed.repeat(5));
+        assert!(flushes(&lines), "{line}");
+    }
+}
+
+#[test]
 fn code_flushes_where_others_compute_with_subnormal_numbers() {
     for line in [
         "mul.ftz.f32 %f5, %f1, %f2; add.f32 %f4, %f5, %f3;",
         "mul.ftz.f32 %f5, %f1, %f2; mul.f32 %f4, %f1, %f3; fma.rn.ftz.f32 %f4, %f4, %f5, %f1;",
+        "mul.ftz.f32 %f5, %f1, %f2; div.rn.f32 %f4, %f1, %f3; max.ftz.f32 %f4, %f4, %f5;",
+        "mul.ftz.f32 %f5, %f1, %f2; fma.rn.sat.f32 %f4, %f1, %f2, %f3;",
         "mul.ftz.f32 %f5, %f1, %f2; setp.lt.f32 %p1, %f1, %f2;",
         "mul.ftz.f32 %f5, %f1, %f2; min.f32 %f4, %f1, %f2;",
         "mul.ftz.f32 %f5, %f1, %f2; testp.subnormal.f32 %p1, %f1;",

@@ -42,7 +42,13 @@ impl Writer<'_> {
         if let Some(register) = self.register_of_directions(ty) {
             return Ok(self.embedded(name, immediate, operands, register));
         }
-        let function = format!("@{name}_{rnd}_{}", ty.suffix());
+        Ok(self.in_mode(name, &format!("{name}_{rnd}"), (CONTROL, mode), operands))
+    }
+
+    /// An operation in a function of its own, around which the bits of the processor's mode are others.
+    pub(super) fn in_mode(&mut self, name: &str, function: &str, (clear, set): (u32, u32), operands: &[&Val]) -> Val {
+        let ty = operands[0].ty;
+        let function = format!("@{function}_{}", ty.suffix());
         let text = ty.text();
         let listed = |before: &str| {
             let listed: Vec<String> = (0..operands.len()).map(|at| format!("{before}{text} %o{at}")).collect();
@@ -58,15 +64,15 @@ impl Writer<'_> {
         self.plan.declare(format!(
             "define internal {text} {function}({}) #3 {{\n  %before = alloca i32\n  %other = alloca i32\n  \
              call void @llvm.x86.sse.stmxcsr(ptr %before)\n  %was = load i32, ptr %before\n  %rest = and i32 %was, {}\n  \
-             %mode = or i32 %rest, {mode}\n  store i32 %mode, ptr %other\n  call void @llvm.x86.sse.ldmxcsr(ptr %other)\n  \
+             %mode = or i32 %rest, {set}\n  store i32 %mode, ptr %other\n  call void @llvm.x86.sse.ldmxcsr(ptr %other)\n  \
              %value = call {text} {llvm}({}, metadata !\"round.dynamic\", metadata !\"fpexcept.strict\") #4\n  \
              call void @llvm.x86.sse.ldmxcsr(ptr %before)\n  ret {text} %value\n}}",
             listed(""),
-            !CONTROL as i32,
+            !clear as i32,
             listed("")
         ));
         let given: Vec<String> = operands.iter().map(|value| format!("{text} {}", value.text)).collect();
-        Ok(self.set(ty, format!("call {text} {function}({})", given.join(", "))))
+        self.set(ty, format!("call {text} {function}({})", given.join(", ")))
     }
 
     /// Lanes of the registers whose instructions name a direction, if values of such a type fill one.

@@ -158,6 +158,9 @@ impl Writer<'_> {
 
     /// Rounded to nearest, or approximate.
     pub(super) fn nearest(&mut self, op: FloatBinaryOp, ftz: bool, a: &Val, b: &Val) -> Val {
+        if !ftz && self.plan.flushes() && a.ty.element == Element::F32 {
+            return self.kept(op, a, b);
+        }
         match op {
             FloatBinaryOp::Add | FloatBinaryOp::Sub => {
                 let sum = self.binary(if op == FloatBinaryOp::Add { "fadd" } else { "fsub" }, a, b);
@@ -199,6 +202,17 @@ impl Writer<'_> {
                 self.select(&huge, &vanished, &quotient)
             }
         }
+    }
+
+    /// Rounded to nearest, with subnormal numbers, in a kernel of which the processor flushes others.
+    fn kept(&mut self, op: FloatBinaryOp, a: &Val, b: &Val) -> Val {
+        let name = match op {
+            FloatBinaryOp::Add => "add",
+            FloatBinaryOp::Sub => "sub",
+            FloatBinaryOp::Mul => "mul",
+            _ => "div",
+        };
+        self.in_usual_mode(name, &[a, b])
     }
 
     /// Whether an `.f32` is known to have been rounded to a whole number, or to be NaN or infinite.
@@ -260,7 +274,11 @@ impl Writer<'_> {
             }
             FloatUnaryOp::Sqrt => {
                 let a = self.taken(named, &a, ftz, false);
-                if nearest { self.intrinsic("sqrt", &[&a]) } else { self.directed(inst, "sqrt", *rnd, &[&a])? }
+                match nearest {
+                    true if single && !ftz && self.plan.flushes() => self.in_usual_mode("sqrt", &[&a]),
+                    true => self.intrinsic("sqrt", &[&a]),
+                    false => self.directed(inst, "sqrt", *rnd, &[&a])?,
+                }
             }
             _ => return Err(self.lacks(inst)),
         })
@@ -283,6 +301,9 @@ impl Writer<'_> {
         let b = self.taken(named[1], &b, ftz, beside_b);
         let c = self.taken(named[2], &c, ftz, beside_c);
         let fused = |this: &mut Self, a: &Val, b: &Val, c: &Val| match rnd {
+            Rounding::Rn if !ftz && this.plan.flushes() && a.ty.element == Element::F32 => {
+                Ok(this.in_usual_mode("fma", &[a, b, c]))
+            }
             Rounding::Rn => Ok(this.intrinsic("fma", &[a, b, c])),
             _ => this.directed(inst, "fma", *rnd, &[a, b, c]),
         };

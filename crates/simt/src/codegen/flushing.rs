@@ -1,8 +1,8 @@
-//! Kernels all of whose arithmetic on `.f32` is `.ftz`: their code runs in the processor's own mode in which subnormal numbers are zeros, as operands and as results.
+//! Kernels whose arithmetic on `.f32` is `.ftz`, all but a little: their code runs in the processor's own mode in which subnormal numbers are zeros, as operands and as results.
 //!
 //! An operation is one instruction then, in place of a dozen that look at what goes in and what comes out. The processor flushes what is too small when it has been rounded with any exponent,
-//! which is what `.ftz` does (`warploom_numerics::float`); and it flushes whatever is computed, so that a kernel which also computes with subnormal numbers has every
-//! operation flushed by itself.
+//! which is what `.ftz` does (`warploom_numerics::float`); and it flushes whatever is computed. A few operations without `.ftz` leave the mode for as long as they take; a kernel that has many, or
+//! others that compute with subnormal numbers, has every operation flushed by itself.
 //!
 //! Code is entered and left in the mode that the executor has ([`entered`], [`around`]), but for what adds to sums, which are integers. LLVM is told of the mode; it may still take a number times 1 for the number itself, so what could be
 //! such an operation has its operand flushed as in other kernels.
@@ -32,21 +32,27 @@ enum Wish {
     Flush,
     /// It means something else in it.
     Keep,
+    /// So it does, and can leave it for as long as it takes.
+    Leave,
     /// It is the same.
     Any,
 }
 
+/// So many operations that are better off make up for one that leaves the mode.
+const WORTH: usize = 8;
+
 /// Whether code of these bodies is to run in the mode.
 pub(super) fn flushes<'b>(bodies: impl Iterator<Item = &'b Body>) -> bool {
-    let mut some = false;
+    let (mut flush, mut leave) = (0, 0);
     for inst in bodies.flat_map(|body| &body.insts) {
         match wish(&inst.op) {
             Wish::Keep => return false,
-            Wish::Flush => some = true,
+            Wish::Flush => flush += 1,
+            Wish::Leave => leave += WORTH,
             Wish::Any => {}
         }
     }
-    some
+    flush > leave
 }
 
 fn wish(op: &Op) -> Wish {
@@ -58,9 +64,11 @@ fn wish(op: &Op) -> Wish {
         Op::FloatUnary { op: FloatUnaryOp::Neg | FloatUnaryOp::Abs, .. } => Wish::Any,
         // The approximate ones flush by themselves.
         Op::FloatUnary { op: FloatUnaryOp::Rcp | FloatUnaryOp::Sqrt, ty: F32, ftz: true, .. } => Wish::Flush,
+        Op::FloatUnary { op: FloatUnaryOp::Rcp | FloatUnaryOp::Sqrt, ty: F32, rnd: Rounding::Rn, .. } => Wish::Leave,
         Op::FloatUnary { ty, ftz, .. } => unless(ty != F32 || !ftz),
-        Op::FloatBinary { ty, a_ty, ftz, .. } | Op::Fma { ty, a_ty, ftz, .. } => match ty {
+        Op::FloatBinary { ty, a_ty, rnd, ftz, sat, .. } | Op::Fma { ty, a_ty, rnd, ftz, sat, .. } => match ty {
             F32 if a_ty == F32 && ftz => Wish::Flush,
+            F32 if a_ty == F32 && rnd == Rounding::Rn && !sat => Wish::Leave,
             F32x2 if ftz => Wish::Flush,
             _ => unless(!is_half(ty) || a_ty != ty),
         },
@@ -140,6 +148,11 @@ pub(super) fn step(plan: &Plan<'_>) {
 const LEAVE: &str = "  call void @llvm.x86.sse.ldmxcsr(ptr %before)\n";
 
 impl Writer<'_> {
+    /// An operation with subnormal numbers, in a kernel of which the processor flushes others.
+    pub(super) fn in_usual_mode(&mut self, name: &str, operands: &[&Val]) -> Val {
+        self.in_mode(name, &format!("{name}_kept"), (MODE, 0), operands)
+    }
+
     /// An operand of `.ftz` arithmetic, beside others of which `identity` says whether they leave it as it is: zero of its sign if it is subnormal.
     pub(super) fn taken(&mut self, operand: Operand, value: &Val, ftz: bool, identity: bool) -> Val {
         let known = !ftz || value.ty.element != Element::F32 || self.is_flushed(operand);
