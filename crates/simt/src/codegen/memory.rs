@@ -180,6 +180,11 @@ impl Writer<'_> {
                 Ok(())
             })?;
             self.join(done);
+        } else if let Some(near) = self.near_quad(target, ty, places.len()) {
+            self.short_or_long(inst, target, |this, _| {
+                this.load_near_quad(target, &near, ty, places);
+                Ok(())
+            })?;
         } else if let Some(near) = self.near(target, ty, places.len()) {
             self.short_or_long(inst, target, |this, long| {
                 if long {
@@ -243,6 +248,9 @@ impl Writer<'_> {
         let target = self.target(inst, *space, *addr)?;
         let values: Vec<Val> = src.iter().map(|operand| self.operand(*operand, *ty)).collect();
         self.keep_stored(&values[0]);
+        if self.stored_with.remove(&(self.inst, self.member)) && self.full {
+            return Ok(());
+        }
         if *semantics != Semantics::Weak {
             if self.lane_by_lane_only(&target) {
                 return Err(self.lacks(inst));
@@ -297,6 +305,11 @@ impl Writer<'_> {
                     let pointer = this.place_of(target);
                     this.store_row(&pointer, ty, &values);
                 }
+                Ok(())
+            })
+        } else if let Some(stored) = self.near_quad_stored(inst, target, ty, values) {
+            self.short_or_long(inst, target, |this, _| {
+                this.store_near_quad(target, &stored, ty);
                 Ok(())
             })
         } else if values.len() > 1 || !self.plan.has_wide_vectors() {
