@@ -260,6 +260,35 @@ fn every_second_element_is_taken_out_of_what_lies_between_where_some_lanes_run_t
 
 /// How many lines a kernel prefetches in which the threads of a CTA go through a row and count what is greater than a word, which takes gangs apart; `step` is what the loop
 /// goes on by, and `until` where it ends.
+#[test]
+fn four_columns_of_each_thread_are_exchanged_once_for_all_four_loads_or_stores() {
+    let columns = "and.b32 %r4, %r1, 15; mul.wide.u32 %rd4, %r4, 16; mov.u64 %rd5, tile; add.s64 %rd5, %rd5, %rd4;";
+    let loads = format!(
+        "{columns} ld.shared.u32 %r5, [%rd5]; ld.shared.u32 %r6, [%rd5+4]; ld.shared.u32 %r7, [%rd5+8]; ld.shared.u32 %r8, [%rd5+12];\n\
+         mul.lo.u32 %r2, %r5, %r6; mad.lo.u32 %r2, %r2, %r7, %r8;"
+    );
+    let stores = format!(
+        "{columns} add.u32 %r4, %r2, 1; add.u32 %r5, %r2, 2; add.u32 %r6, %r2, 3;\n\
+         st.shared.u32 [%rd5], %r2; st.shared.u32 [%rd5+4], %r4; st.shared.u32 [%rd5+8], %r5; st.shared.u32 [%rd5+12], %r6;\n\
+         bar.sync 0; ld.shared.u32 %r2, [tile];"
+    );
+    let vector = format!(
+        "{columns} ld.shared.v4.u32 {{%r5, %r6, %r7, %r8}}, [%rd5]; mul.lo.u32 %r2, %r5, %r6; mad.lo.u32 %r2, %r2, %r7, %r8;"
+    );
+    // Of vectors as they lie: eight shuffles for four registers. Each word by itself would be twelve shuffles, or a scatter; the rows of a vector
+    // are taken apart so where some lanes run.
+    for (line, most) in [(&loads, 8), (&vector, 8 + 12), (&stores, 8)] {
+        let text = code(line, AVX512);
+        let shuffles = ["vpermt2d", "vpermi2d", "vpermt2q", "vpermi2q", "vshufi64x2", "valignq", "vinserti64x4"];
+        let shuffles: usize = shuffles.iter().map(|mnemonic| count(&text, mnemonic)).sum();
+        assert!((4..=most).contains(&shuffles), "{shuffles} shuffles: {text}");
+    }
+    // By quarters of registers.
+    let text = code(&loads, AVX2);
+    let count_of = |start: &str| instructions(&text).filter(|line| line.starts_with(start)).count();
+    assert_eq!((count_of("vpunpck") + count_of("vunpck"), count_of("vinsert")), (8, 4), "{text}");
+}
+
 fn fetched_by_counting(step: &str, until: &str, (cpu, features, _): (&str, &str, u32)) -> usize {
     let text = format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n\

@@ -192,6 +192,61 @@ fn lanes_leave_a_loop(target: Target) {
     assert_eq!(device.words(out, 128), trips.collect::<Vec<_>>());
 }
 
+/// Four words of each thread behind each other, loaded and stored in several orders, with what must come between them.
+const QUADS: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 data, .param .u64 out)
+{
+  .reg .b32 %r<16>; .reg .b64 %d<16>; .shared .align 16 .b8 tile[1024];
+  ld.param.u64 %d1, [data]; ld.param.u64 %d2, [out]; mov.u32 %r1, %tid.x;
+  mul.wide.u32 %d3, %r1, 16; add.s64 %d4, %d1, %d3; add.s64 %d5, %d2, %d3;
+  ld.global.u32 %r4, [%d4+8]; ld.global.u32 %r2, [%d4]; add.u32 %r4, %r4, 1; ld.global.u32 %r5, [%d4+12]; ld.global.u32 %r3, [%d4+4];
+  // Downwards, in another order.
+  mov.u64 %d6, tile; xor.b32 %r6, %r1, 63; mul.wide.u32 %d7, %r6, 16; add.s64 %d7, %d6, %d7; sub.u32 %r7, 63, %r1; mul.wide.u32 %d8, %r7, 16; add.s64 %d8, %d6, %d8;
+  st.shared.u32 [%d8+12], %r5; st.shared.u32 [%d8], %r2; st.shared.u32 [%d8+4], %r3; st.shared.u32 [%d8+8], %r4;
+  bar.sync 0;
+  // A store between loads.
+  add.s64 %d9, %d6, %d3;
+  ld.shared.u32 %r8, [%d9]; ld.shared.u32 %r9, [%d9+4]; st.shared.u32 [%d9+8], %r1; ld.shared.u32 %r10, [%d9+8]; ld.shared.u32 %r11, [%d9+12];
+  st.global.u32 [%d5], %r8; st.global.u32 [%d5+4], %r9; st.global.u32 [%d5+8], %r10; st.global.u32 [%d5+12], %r11;
+  bar.sync 0;
+  // A base that changes between loads.
+  ld.shared.u32 %r12, [%d9]; ld.shared.u32 %r13, [%d9+4]; mov.u64 %d10, %d9; and.b32 %r6, %r1, 31; mul.wide.u32 %d9, %r6, 16; add.s64 %d9, %d6, %d9;
+  ld.shared.u32 %r14, [%d9+8]; ld.shared.u32 %r15, [%d9+12];
+  // One word twice: the last one stays.
+  st.global.u32 [%d5+1024], %r12; st.global.u32 [%d5+1028], %r13; st.global.u32 [%d5+1032], %r14; st.global.u32 [%d5+1032], %r15; st.global.u32 [%d5+1036], %r14;
+  // Vectors.
+  ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%d10];
+  st.global.v4.u32 [%d5+2048], {%r5, %r4, %r3, %r2};
+  ret;
+}
+";
+
+#[test]
+fn four_words_of_each_thread_go_where_they_belong() {
+    for target in [Target::Host, Target::V3] {
+        let device = Device::new();
+        let numbers: Vec<u32> = (0..256u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
+        let (data, out) = (device.buffer(&numbers), device.buffer(&[0; 768]));
+        run_text(&device, target, QUADS, [1, 1, 1], [64, 1, 1], &[&data.to_le_bytes(), &out.to_le_bytes()]);
+        let quad = |thread: usize| {
+            let from = 4 * (63 - thread);
+            [numbers[from], numbers[from + 1], thread as u32, numbers[from + 3]]
+        };
+        let mut expected = vec![0; 768];
+        for thread in 0..64 {
+            let ([a, b, c, d], [_, _, third, fourth]) = (quad(thread), quad(thread % 32));
+            expected[4 * thread..][..4].copy_from_slice(&[a, b, c, d]);
+            expected[256 + 4 * thread..][..4].copy_from_slice(&[a, b, fourth, third]);
+            expected[512 + 4 * thread..][..4].copy_from_slice(&[d, c, b, a]);
+        }
+        assert_eq!(device.words(out, 768), expected);
+        assert!(device.engine.fault().is_none());
+    }
+}
+
 #[test]
 fn gangs_meet_at_barriers() {
     [Target::Host, Target::V3].into_iter().for_each(meet_at_barriers);

@@ -46,6 +46,7 @@ impl Writer<'_> {
         self.mask = self.constant(self.mask_type(), 1).text;
         self.sides.clear();
         self.quads.clear();
+        self.stored_with.clear();
         self.factors = Factors::default();
         self.deferred.clear();
     }

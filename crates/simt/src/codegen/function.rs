@@ -69,6 +69,8 @@ pub(super) struct Writer<'p> {
     pub(super) stored: BTreeMap<(u32, u32), Val>,
     /// Where words are that were loaded with others' by an instruction before, by the instruction and the gang of the team.
     pub(super) quads: BTreeMap<(u32, u32), String>,
+    /// Stores that have been made with one before, by the instruction and the gang of the team.
+    pub(super) stored_with: BTreeSet<(u32, u32)>,
     /// Factors of products of matrices that the executor has.
     pub(super) factors: Factors,
     /// What is asked for is asked of all gangs of the team.
@@ -110,6 +112,7 @@ impl<'p> Writer<'p> {
             arm_masks: Vec::new(),
             stored: BTreeMap::new(),
             quads: BTreeMap::new(),
+            stored_with: BTreeSet::new(),
             factors: Factors::default(),
             whole: false,
             checked: false,

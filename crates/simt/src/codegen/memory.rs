@@ -165,6 +165,11 @@ impl Writer<'_> {
                 }
                 Ok(())
             })?;
+        } else if let Some(near) = self.near_quad(target, ty, places.len()) {
+            self.short_or_long(inst, target, |this, _| {
+                this.load_near_quad(target, &near, ty, places);
+                Ok(())
+            })?;
         } else if target.is_row() {
             let done = self.row_of_those_that_run(inst, target, |this, row| {
                 let pointer = this.place_of(row);
@@ -243,6 +248,9 @@ impl Writer<'_> {
         let target = self.target(inst, *space, *addr)?;
         let values: Vec<Val> = src.iter().map(|operand| self.operand(*operand, *ty)).collect();
         self.keep_stored(&values[0]);
+        if self.stored_with.remove(&(self.inst, self.member)) && self.full {
+            return Ok(());
+        }
         if *semantics != Semantics::Weak {
             if self.lane_by_lane_only(&target) {
                 return Err(self.lacks(inst));
@@ -293,10 +301,20 @@ impl Writer<'_> {
                     return Ok(());
                 }
                 let values: Vec<Val> = values.iter().map(|value| this.splat(value)).collect();
-                if !this.store_row_nontemporal(target, ty, &values) {
-                    let pointer = this.place_of(target);
-                    this.store_row(&pointer, ty, &values);
+                if this.store_row_nontemporal(target, ty, &values) {
+                    return Ok(());
                 }
+                if let Some(stored) = this.near_quad_stored(inst, target, ty, &values) {
+                    this.store_near_quad(target, &stored, ty);
+                    return Ok(());
+                }
+                let pointer = this.place_of(target);
+                this.store_row(&pointer, ty, &values);
+                Ok(())
+            })
+        } else if let Some(stored) = self.near_quad_stored(inst, target, ty, values) {
+            self.short_or_long(inst, target, |this, _| {
+                this.store_near_quad(target, &stored, ty);
                 Ok(())
             })
         } else if values.len() > 1 || !self.plan.has_wide_vectors() {

@@ -2,16 +2,23 @@
 //! than four gathers, each of which loads every lane's word by itself.
 //!
 //! They are the parts of a vector, or loads of one block with one base, as compilers make of the trips of a loop.
+//!
+//! Where lanes go to quads near each other in a known way (a thread's four columns of a tile), all of them are loaded as they lie, once, and exchanged. For each word by itself
+//! all that lies between the lanes' words would be loaded again, and taken apart with half as many shuffles more.
 
-use warploom_ptx::ir::{Base, Inst, Op, ScalarType, Semantics, Space};
+use warploom_ptx::ir::{Base, Inst, Op, Operand, ScalarType, Semantics, Space};
 
 use super::function::{Val, Writer};
 use super::how::{How, how};
 use super::memory::Target;
 use super::names::{Element, Ty};
+use crate::values::{ValueId, paired};
 
 /// Words of a quad.
 const WORDS: usize = 4;
+
+/// Its bytes.
+const QUAD: i64 = 16;
 
 /// The loads of a quad.
 pub(super) struct Quad {
@@ -21,25 +28,45 @@ pub(super) struct Quad {
     loads: Option<[u32; WORDS]>,
 }
 
+/// What quads of lanes are to hold.
+pub(super) struct Stored {
+    words: [Val; WORDS],
+    /// By lane, from the first lane's address, in bytes.
+    from: Vec<i64>,
+}
+
 impl Writer<'_> {
     /// The quad that an instruction loads, or begins; none if not all lanes run, as what they do not load need not be memory.
     pub(super) fn quad(&self, target: &Target, ty: ScalarType, parts: usize) -> Option<Quad> {
-        let all = self.constant(self.mask_type(), 1).text;
-        let fits = self.full && self.mask == all && ty.bits() == 32 && self.lanes().is_multiple_of(WORDS as u32);
-        if !fits || target.space == Space::Local || !self.plan.machine().x86 {
+        if !self.takes_quads(target, ty) {
             return None;
         }
         match parts {
             WORDS => Some(Quad { low: 0, loads: None }),
-            1 => self.quad_of_several(),
+            1 => self.quad_of_several(target),
             _ => None,
         }
     }
 
+    /// Whether all lanes run, and may have quads of such elements.
+    fn takes_quads(&self, target: &Target, ty: ScalarType) -> bool {
+        let all = self.constant(self.mask_type(), 1).text;
+        let fits = self.full && self.mask == all && ty.bits() == 32 && self.lanes().is_multiple_of(WORDS as u32);
+        fits && target.space != Space::Local && self.plan.machine().x86
+    }
+
+    /// By lane, how far the quad that an instruction loads, or begins, is from the first lane's address, in bytes, where all lanes' fill a piece of memory without gaps.
+    pub(super) fn near_quad(&self, target: &Target, ty: ScalarType, parts: usize) -> Option<(Quad, Vec<i64>)> {
+        let apart = target.apart.as_ref().filter(|apart| is_dense(apart, QUAD))?;
+        let quad = self.quad(target, ty, parts)?;
+        let from = apart.iter().map(|apart| apart + quad.low).collect();
+        Some((quad, from))
+    }
+
     /// The quad of which the instruction that is written is the first load, nothing being written to memory before the last.
-    fn quad_of_several(&self) -> Option<Quad> {
+    fn quad_of_several(&self, target: &Target) -> Option<Quad> {
         let (plan, body) = (self.plan, self.body());
-        let (_, hull) = plan.hull(self.inst)?;
+        let address = plan.address_of(self.inst)?;
         let offset = |inst: u32| match &body.insts[inst as usize].op {
             Op::Ld { semantics: Semantics::Weak, dst, addr, ty, .. } if dst.len() == 1 && ty.bits() == 32 => {
                 matches!(addr.base, Base::Reg(_)).then_some(addr.offset)
@@ -47,21 +74,58 @@ impl Writer<'_> {
             _ => None,
         };
         let own = offset(self.inst)?;
-        let bytes = i64::from(hull.bytes);
-        let loads_at =
-            |at: i64| hull.members.iter().copied().find(|inst| *inst >= self.inst && offset(*inst) == Some(at));
+        let bytes = i64::from(target.bytes);
+        let fellows = self.looked_at_with(target, address)?;
+        let loads_at = |at: i64| fellows.iter().copied().find(|inst| *inst >= self.inst && offset(*inst) == Some(at));
         (0..WORDS as i64).find_map(|before| {
             let low = own - before * bytes;
             let loads = [0, 1, 2, 3].map(|word| loads_at(low + word * bytes));
             let [Some(a), Some(b), Some(c), Some(d)] = loads else { return None };
             let loads = [a, b, c, d];
             let last = loads.into_iter().max()?;
-            let only_loads = |inst: u32| match &body.insts[inst as usize].op {
-                Op::Ld { semantics, .. } => *semantics == Semantics::Weak,
-                op => how(op) == How::Vector && plan.access(inst).is_none(),
-            };
-            (self.inst..last).all(only_loads).then_some(Quad { low: low - own, loads: Some(loads) })
+            (self.inst..last)
+                .all(|inst| self.only_reads(inst, address))
+                .then_some(Quad { low: low - own, loads: Some(loads) })
         })
+    }
+
+    /// Accesses of the block with the address of the instruction that is written, which may be made once that one is: one look has told of all of them, or none need be looked at.
+    fn looked_at_with(&self, target: &Target, address: ValueId) -> Option<Vec<u32>> {
+        let plan = self.plan;
+        if let Some((_, hull)) = plan.hull(self.inst) {
+            return Some(hull.members.clone());
+        }
+        let dense = target.apart.as_ref().is_some_and(|apart| is_dense(apart, QUAD));
+        if !target.is_proven() || !dense {
+            return None;
+        }
+        let same = |inst: &u32| {
+            let space = |inst: u32| match &self.body().insts[inst as usize].op {
+                Op::Ld { space, .. } | Op::St { space, .. } => Some(*space),
+                _ => None,
+            };
+            let proven = plan.access(*inst).is_some_and(|(_, access)| access.proven && access.bytes == target.bytes);
+            proven
+                && space(*inst) == space(self.inst)
+                && plan.address_of(*inst) == Some(address)
+                && self.body().insts[*inst as usize].guard.is_none()
+        };
+        let block = plan.block_of[self.inst as usize];
+        Some((self.inst..self.body().blocks[block as usize].insts.end).filter(same).collect())
+    }
+
+    /// Whether an instruction leaves memory and an address as they are.
+    fn only_reads(&self, inst: u32, address: ValueId) -> bool {
+        let plan = self.plan;
+        let written = &self.body().insts[inst as usize];
+        let reads = match &written.op {
+            Op::Ld { semantics, .. } => *semantics == Semantics::Weak,
+            op => how(op) == How::Vector && plan.access(inst).is_none(),
+        };
+        let operands = written.operands();
+        let mut written =
+            paired(&operands, plan.info.values.of_inst(inst)).filter(|(operand, _)| operand.def().is_some());
+        reads && written.all(|(_, value)| value != Some(address))
     }
 
     /// Loads it: into the places of a vector's parts, or one for each instruction, which finds it there.
@@ -78,19 +142,148 @@ impl Writer<'_> {
         self.line(format!("store <{} x ptr> {}, ptr %addresses, align 64", ty.lanes, pointers.text));
         let (name, result) = self.quad_function(ty);
         let all = self.set(ty, format!("call {result} {name}(ptr %addresses, i64 {})", quad.low)).text;
-        for at in 0..WORDS {
-            let value = self.set(ty, format!("extractvalue {result} {all}, {at}"));
+        let words = [0, 1, 2, 3].map(|at| self.set(ty, format!("extractvalue {result} {all}, {at}")));
+        self.hand_over(quad, &words, places);
+        Ok(())
+    }
+
+    /// Loads one whose lanes are so far from where the first one's address leads.
+    pub(super) fn load_near_quad(
+        &mut self,
+        target: &Target,
+        (quad, from): &(Quad, Vec<i64>),
+        ty: ScalarType,
+        places: &[String],
+    ) {
+        let (lanes, bytes) = (self.lanes(), ty.bytes());
+        let words = Ty { element: Element::bits_of(ty), lanes };
+        let first = self.place_of(target);
+        let at = |this: &mut Self, bytes: i64| {
+            this.set(Ty::int(64, 0), format!("getelementptr i8, ptr {first}, i64 {bytes}")).text
+        };
+        let low = from.iter().copied().min().unwrap_or_default();
+        let all = if self.plan.has_wide_vectors() {
+            let vectors = [0, 1, 2, 3].map(|vector| {
+                let place = at(self, low + vector * i64::from(lanes * bytes));
+                self.load_memory(words, &place, bytes)
+            });
+            let order: Vec<i64> = from.iter().map(|from| (from - low) / i64::from(bytes)).collect();
+            self.exchanged_as_they_lie(&vectors, &order)
+        } else {
+            let rows: Vec<Val> = from
+                .iter()
+                .map(|from| {
+                    let place = at(self, *from);
+                    self.load_memory(Ty { lanes: WORDS as u32, ..words }, &place, bytes)
+                })
+                .collect();
+            self.exchanged_by_registers(&rows)
+        };
+        self.hand_over(quad, &all, places);
+    }
+
+    /// Words of a quad to where they are wanted: the places of what the instruction loads, and one for each other load.
+    fn hand_over(&mut self, quad: &Quad, words: &[Val; WORDS], places: &[String]) {
+        for (at, value) in words.iter().enumerate() {
             match quad.loads.map(|loads| loads[at]) {
-                None => self.store(&value, &places[at]),
-                Some(load) if load == self.inst => self.store(&value, &places[0]),
+                None => self.store(value, &places[at]),
+                Some(load) if load == self.inst => self.store(value, &places[0]),
                 Some(load) => {
                     let place = self.new_place(value.ty);
-                    self.store(&value, &place);
+                    self.store(value, &place);
                     self.quads.insert((load, self.member), place);
                 }
             }
         }
-        Ok(())
+    }
+
+    /// What the quads of lanes hold that an instruction stores, or begins to store, which fill a piece of memory without gaps.
+    pub(super) fn near_quad_stored(
+        &mut self,
+        inst: &Inst,
+        target: &Target,
+        ty: ScalarType,
+        values: &[Val],
+    ) -> Option<Stored> {
+        let apart = target.apart.as_ref().filter(|apart| is_dense(apart, QUAD))?;
+        if !self.takes_quads(target, ty) {
+            return None;
+        }
+        let (low, words) = match values {
+            [a, b, c, d] => (0, [a, b, c, d].map(Clone::clone)),
+            [_] => self.stored_at_once(inst, target)?,
+            _ => return None,
+        };
+        let from = apart.iter().map(|apart| apart + low).collect();
+        Some(Stored { words: words.map(|word| self.splat(&word)), from })
+    }
+
+    /// The words that this instruction and the three behind it store, each behind the other's, and how far the first of them is from where this one stores.
+    fn stored_at_once(&mut self, inst: &Inst, target: &Target) -> Option<(i64, [Val; WORDS])> {
+        let (plan, body) = (self.plan, self.body());
+        let address = plan.address_of(self.inst)?;
+        let Op::St { ty, addr, .. } = &inst.op else { return None };
+        let (first, bytes, own) = (self.inst, i64::from(target.bytes), addr.offset);
+        let fellows = self.looked_at_with(target, address)?;
+        let mut stores = [(0, None); WORDS];
+        for (store, at) in stores.iter_mut().zip(first..) {
+            let last = body.blocks[plan.block_of[first as usize] as usize].insts.end;
+            let Op::St { semantics: Semantics::Weak, src, addr, .. } = &body.insts[at as usize].op else { return None };
+            if at >= last || src.len() != 1 || !fellows.contains(&at) {
+                return None;
+            }
+            *store = (addr.offset, Some((at, src[0])));
+        }
+        stores.sort_by_key(|(offset, _)| *offset);
+        let low = stores[0].0;
+        if !stores.iter().zip(0..).all(|((offset, _), word)| *offset == low + word * bytes) {
+            return None;
+        }
+        let words = stores.map(|(_, store)| {
+            let (at, source) = store.unwrap_or((first, Operand::Imm(0)));
+            self.turn_to(at);
+            self.stored_with.insert((at, self.member));
+            self.operand(source, *ty)
+        });
+        self.turn_to(first);
+        self.stored_with.remove(&(first, self.member));
+        Some((low - own, words))
+    }
+
+    /// Stores what the quads of lanes hold.
+    pub(super) fn store_near_quad(&mut self, target: &Target, stored: &Stored, ty: ScalarType) {
+        let bytes = i64::from(ty.bytes());
+        let first = self.place_of(target);
+        let [a, b, c, d] = &stored.words;
+        let low = stored.from.iter().copied().min().unwrap_or_default();
+        let mut pieces = Vec::new();
+        if self.plan.has_wide_vectors() {
+            let mut order = vec![0; stored.from.len()];
+            for (from, lane) in stored.from.iter().zip(0..) {
+                order[((from - low) / QUAD) as usize] = lane;
+            }
+            let width = order.len() as i64;
+            for (half, lanes) in order.chunks(order.len() / 2).enumerate() {
+                let behind = |lane: &i64| [*lane, *lane + width];
+                let [ab, cd] = [[a, b], [c, d]].map(|[a, b]| self.of_two(a, b, lanes.iter().flat_map(behind)));
+                for quarter in 0..2 {
+                    let two = |lane: i64| [2 * lane, 2 * lane + 1, width + 2 * lane, width + 2 * lane + 1];
+                    let lanes = quarter * width / 4..(quarter + 1) * width / 4;
+                    let piece = self.of_two(&ab, &cd, lanes.flat_map(two));
+                    pieces.push((low + (2 * half as i64 + quarter) * width * bytes, piece));
+                }
+            }
+        } else {
+            let registers = self.exchanged_in_parts([a, b, c, d]);
+            for (from, lane) in stored.from.iter().zip(0..) {
+                let part = (lane / WORDS * WORDS) as i64;
+                pieces.push((*from, self.shuffled(&registers[lane % WORDS], part..part + WORDS as i64)));
+            }
+        }
+        for (at, piece) in pieces {
+            let place = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {first}, i64 {at}")).text;
+            self.store_memory(&piece, &place, ty.bytes());
+        }
     }
 
     /// The function, and what it gives back: by word, what each lane has of it, whose first is so far from where its address leads. In place it would make teams of gangs
@@ -109,18 +302,53 @@ impl Writer<'_> {
                     this.load_memory(Ty { lanes: WORDS as u32, ..ty }, &place.text, ty.element.bits() / 8)
                 })
                 .collect();
-            let words = this.words_of_a_gather().min(ty.lanes) as usize;
-            let registers: Vec<[Val; WORDS]> = rows.chunks(words).map(|rows| this.exchanged(rows)).collect();
             let mut all = "poison".to_owned();
-            for at in 0..WORDS {
-                let parts = registers.iter().map(|words| words[at].clone()).collect();
-                let value = this.joined_in_pairs(parts);
+            for (at, value) in this.exchanged_by_registers(&rows).iter().enumerate() {
                 all = this.set(ty, format!("insertvalue {result} {all}, {vector} {}, {at}", value.text)).text;
             }
             this.line(format!("ret {result} {all}"));
         });
         self.plan.declare(format!("define internal {result} {name}(ptr %addresses, i64 %low) #1 {{\n{body}}}"));
         (name, result)
+    }
+
+    /// By word: what each lane has of it, from what each lane has of all words.
+    fn exchanged_by_registers(&mut self, rows: &[Val]) -> [Val; WORDS] {
+        let words = (self.words_of_a_gather() as usize).min(rows.len());
+        let registers: Vec<[Val; WORDS]> = rows.chunks(words).map(|rows| self.exchanged(rows)).collect();
+        [0, 1, 2, 3].map(|at| {
+            let parts = registers.iter().map(|words| words[at].clone()).collect();
+            self.joined_in_pairs(parts)
+        })
+    }
+
+    /// The same of four vectors as they lie in memory, by where each lane's quad begins: two words of the lanes that lie in two vectors fill a register. Half of the registers have
+    /// theirs in the other order, so that half of what comes of them is a choice of lanes, for which processors have more places than for shuffles.
+    fn exchanged_as_they_lie(&mut self, vectors: &[Val; WORDS], order: &[i64]) -> [Val; WORDS] {
+        let (lanes, half) = (order.len() as i64, order.len() as i64 / 2);
+        let (low, high): (Vec<usize>, Vec<usize>) = (0..order.len()).partition(|lane| order[*lane] < 2 * lanes);
+        let mut out = Vec::new();
+        for (a, b) in [(0, 1), (2, 3)] {
+            let two = |this: &mut Self, pair: usize, held: &[usize], words: [i64; 2]| {
+                let from = |word: i64| held.iter().map(move |lane| order[*lane] - 2 * lanes * (pair as i64) + word);
+                let order: Vec<i64> = from(words[0]).chain(from(words[1])).collect();
+                this.of_two(&vectors[2 * pair], &vectors[2 * pair + 1], order)
+            };
+            let first = two(self, 0, &low, [a, b]);
+            let second = two(self, 1, &high, [b, a]);
+            for in_front in [true, false] {
+                let at = |lane: usize| match low.iter().position(|other| *other == lane) {
+                    Some(place) => place as i64 + if in_front { 0 } else { half },
+                    None => {
+                        let place = high.iter().position(|other| *other == lane).unwrap_or_default();
+                        lanes + place as i64 + if in_front { half } else { 0 }
+                    }
+                };
+                out.push(self.of_two(&first, &second, (0..order.len()).map(at)));
+            }
+        }
+        let [a, b, c, d] = <[Val; WORDS]>::try_from(out).unwrap_or_else(|_| vectors.clone());
+        [a, b, c, d]
     }
 
     /// By word: what each of some lanes has of it, from what each lane has of all words.
@@ -130,6 +358,11 @@ impl Writer<'_> {
             let parts = rows.iter().skip(first).step_by(WORDS).cloned().collect();
             self.joined_in_pairs(parts)
         });
+        self.exchanged_in_parts([&a, &b, &c, &d])
+    }
+
+    /// Of four registers: the first words of each part of 16 bytes, the second ones, and so on.
+    fn exchanged_in_parts(&mut self, [a, b, c, d]: [&Val; WORDS]) -> [Val; WORDS] {
         let width = i64::from(a.ty.lanes);
         // Which words of each part come from either of two registers.
         let mut mixed = |a: &Val, b: &Val, words: [i64; WORDS]| {
@@ -139,11 +372,18 @@ impl Writer<'_> {
         };
         let low = [0, 4, 1, 5];
         let high = [2, 6, 3, 7];
-        let (ab, cd) = (mixed(&a, &b, low), mixed(&c, &d, low));
-        let (ab_high, cd_high) = (mixed(&a, &b, high), mixed(&c, &d, high));
+        let (ab, cd) = (mixed(a, b, low), mixed(c, d, low));
+        let (ab_high, cd_high) = (mixed(a, b, high), mixed(c, d, high));
         let halves = [[0, 1, 4, 5], [2, 3, 6, 7]];
         let [first, second] = halves.map(|words| mixed(&ab, &cd, words));
         let [third, fourth] = halves.map(|words| mixed(&ab_high, &cd_high, words));
         [first, second, third, fourth]
     }
+}
+
+/// Whether pieces of so many bytes, one for each lane, fill memory without gaps.
+fn is_dense(apart: &[i64], bytes: i64) -> bool {
+    let mut sorted = apart.to_vec();
+    sorted.sort_unstable();
+    sorted.iter().zip(0..).all(|(at, lane)| *at == sorted[0] + lane * bytes)
 }
