@@ -1,5 +1,6 @@
 //! From a kernel of a module to compiled code for one shape of CTAs: out of the cache, or made by LLVM and kept.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,8 +10,8 @@ use sha2::{Digest, Sha256};
 use warploom_exec::fault::Place;
 use warploom_exec::kernel::WORKER_STACK;
 use warploom_interp::{Processor, Steps};
-use warploom_ptx::ir::{FunctionId, LocId, Module};
-use warploom_simt::codegen::{self, Compiled, Style, compile_as, preferred_width};
+use warploom_ptx::ir::{CallTarget, FunctionId, LocId, Module, Op};
+use warploom_simt::codegen::{self, Compiled, SMALL_STACK, Style, compile_as, preferred_width};
 use warploom_simt::{Gangs, VectorUnits, analyze, stack_bottom};
 
 use crate::apart::{Apart, Make};
@@ -120,9 +121,10 @@ impl Task<'_> {
         }
         let made = llvm.compile(&written.text).map_err(|error| Refusal::defect(format!("LLVM says: {error}")))?;
         let fits = |stack: &u32| stack_need(*stack, written.apart.is_some()) <= WORKER_STACK;
-        let stack = u32::try_from(made.stack).ok().filter(fits);
+        let needed = self.stack_of(&made.stacks);
+        let stack = u32::try_from(needed).ok().filter(fits);
         let Some(stack) = stack else {
-            let why = format!("its code needs {} bytes of stack", made.stack);
+            let why = format!("its code needs {needed} bytes of stack");
             keep(&Entry::Declined(why.clone()));
             return Err(why.into());
         };
@@ -169,6 +171,42 @@ impl Task<'_> {
         }
         let Entry::Apart(object) = entry else { return Err("it is no object".to_owned()) };
         Ok((object, Origin::Compiler))
+    }
+
+    /// Bytes of stack that code needs at most, of functions that need so many: of those that are called, for the deepest way down; of all others, which are parts of one another, together.
+    fn stack_of(&self, stacks: &[(String, u64)]) -> u64 {
+        let of = |function: FunctionId| {
+            let name = codegen::called(function);
+            stacks.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
+        };
+        let ids = (0..self.module.functions.len() as u32).map(FunctionId);
+        let called: u64 = ids.filter(|id| *id != self.kernel).filter_map(of).sum();
+        let all: u64 = stacks.iter().map(|(_, bytes)| bytes).sum();
+        all - called + self.deepest(self.kernel, &of, &mut HashMap::new())
+    }
+
+    /// Of what a function calls, and all that those do.
+    fn deepest(
+        &self,
+        function: FunctionId,
+        of: &dyn Fn(FunctionId) -> Option<u64>,
+        known: &mut HashMap<FunctionId, u64>,
+    ) -> u64 {
+        if let Some(bytes) = known.get(&function) {
+            return *bytes;
+        }
+        let mut most = 0;
+        for inst in self.module.functions[function.0 as usize].body.iter().flat_map(|body| &body.insts) {
+            if let Op::Call { target, .. } = &inst.op
+                && let CallTarget::Direct(callee) = **target
+            {
+                // What is too little to be told of is counted too, as there may be many on the way.
+                let own = of(callee).unwrap_or(u64::from(SMALL_STACK));
+                most = most.max(own + self.deepest(callee, of, known));
+            }
+        }
+        known.insert(function, most);
+        most
     }
 
     fn key(&self) -> Key {

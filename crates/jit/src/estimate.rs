@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn no_grid_waits_at_sight_for_what_takes_long() {
         let worth = |calls| weight(calls).is_worth_waiting(u64::MAX, 2);
-        assert_eq!([worth(30), worth(1000)], [true, false]);
+        assert_eq!([worth(30), worth(300)], [true, false]);
     }
 }

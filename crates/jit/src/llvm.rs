@@ -254,7 +254,7 @@ impl Llvm {
 
     fn emit(&self, text: &str, kind: c_int) -> Result<Made, String> {
         let f = &self.functions;
-        let mut said = Said { functions: f, errors: String::new(), stack: 0 };
+        let mut said = Said { functions: f, errors: String::new(), stacks: Vec::new() };
         // SAFETY: each object is made, used and given back as the headers of LLVM 19 have it: buffers belong to whom they are handed, modules to
         // their context, texts of errors to the caller.
         unsafe {
@@ -266,7 +266,7 @@ impl Llvm {
             let (start, size) = ((f.LLVMGetBufferStart)(buffer), (f.LLVMGetBufferSize)(buffer));
             let bytes = std::slice::from_raw_parts(start.cast::<u8>(), size).to_vec();
             (f.LLVMDisposeMemoryBuffer)(buffer);
-            if said.errors.is_empty() { Ok(Made { bytes, stack: said.stack }) } else { Err(said.errors) }
+            if said.errors.is_empty() { Ok(Made { bytes, stacks: said.stacks }) } else { Err(said.errors) }
         }
     }
 
@@ -387,8 +387,8 @@ impl Llvm {
 pub(crate) struct Made {
     /// An object file, or assembly.
     pub(crate) bytes: Vec<u8>,
-    /// Bytes of stack of the functions that need more than [`SMALL_STACK`](warploom_simt::codegen::SMALL_STACK), all together: none calls itself.
-    pub(crate) stack: u64,
+    /// The functions that need more than [`SMALL_STACK`](warploom_simt::codegen::SMALL_STACK) bytes of stack, with how many.
+    pub(crate) stacks: Vec<(String, u64)>,
 }
 
 /// What is said of a module while code is made of it.
@@ -396,17 +396,18 @@ struct Said<'l> {
     functions: &'l Functions,
     errors: String,
     /// As of [`Made`].
-    stack: u64,
+    stacks: Vec<(String, u64)>,
 }
 
 /// `LLVMDSError`, `LLVMDSWarning`
 const IS_ERROR: c_int = 0;
 const IS_WARNING: c_int = 1;
 
-/// The bytes of stack that a warning is about (`DiagnosticInfoStackSize`, for functions with `warn-stack-size`).
-fn stack_of(warning: &str) -> Option<u64> {
-    let (size, _) = warning.split_once("stack frame size (")?.1.split_once(')')?;
-    size.parse().ok()
+/// The function that a warning is about, and its bytes of stack (`DiagnosticInfoStackSize`, for functions with `warn-stack-size`).
+fn stack_of(warning: &str) -> Option<(String, u64)> {
+    let (size, rest) = warning.split_once("stack frame size (")?.1.split_once(')')?;
+    let (name, _) = rest.split_once("in function '")?.1.split_once('\'')?;
+    Some((name.to_owned(), size.parse().ok()?))
 }
 
 /// Takes what LLVM says; without this it would print errors, and end the process.
@@ -428,7 +429,7 @@ unsafe extern "C" fn note(info: Opaque, said: *mut c_void) {
             said.errors.push_str(&text);
             said.errors.push('\n');
         } else {
-            said.stack = said.stack.saturating_add(stack_of(&text).unwrap_or(0));
+            said.stacks.extend(stack_of(&text));
         }
     }
 }
@@ -473,10 +474,11 @@ mod tests {
         };
         let stack = |bytes| {
             let text = text(bytes);
-            background::call(move || llvm()?.compile(&text)).expect("compiles").stack
+            background::call(move || llvm()?.compile(&text)).expect("compiles").stacks
         };
-        assert_eq!(stack(4000), 0);
+        assert_eq!(stack(4000), []);
         // A function that calls none has the bytes behind its stack as well.
-        assert_eq!(stack(100_000).div_ceil(1000), 100);
+        let rounded: Vec<_> = stack(100_000).into_iter().map(|(name, bytes)| (name, bytes.div_ceil(1000))).collect();
+        assert_eq!(rounded, [("cta".to_owned(), 100)]);
     }
 }

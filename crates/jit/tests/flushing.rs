@@ -154,7 +154,8 @@ fn a_few_operations_leave_the_mode() {
         "sqrt.rn.f32 %f4, %f1;",
         "rcp.rn.f32 %f4, %f1;",
     ] {
-        let lines = format!("mov.f32 %f5, %f1; mov.f32 %f6, %f2; {} {line} setp.gt.ftz.f32 %p1, %f6, %f1;", flushed.repeat(5));
+        let lines =
+            format!("mov.f32 %f5, %f1; mov.f32 %f6, %f2; {} {line} setp.gt.ftz.f32 %p1, %f6, %f1;", flushed.repeat(5));
         assert!(flushes(&lines), "{line}");
     }
 }

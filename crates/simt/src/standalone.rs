@@ -27,9 +27,6 @@ use called::{Called, Frame, launched};
 pub use calls::callees;
 pub(crate) use copies::copies_whole_words;
 
-/// Instructions of one body with all copies.
-const MOST: usize = 60_000;
-
 /// A module that has bodies for the kernel and for functions that it [calls](called) alone. Functions keep their numbers.
 ///
 /// # Errors

@@ -1,12 +1,15 @@
 //! Loops in which threads may wait for each other, and what they take for granted about who runs.
 //!
 //! A loop that looks at memory until it changes waits, unless it goes on by itself: one that tries a compare-and-swap again with what the last try
-//! has found goes around only because another thread has got further, and one that draws tickets comes to the last of them.
+//! has found goes around only because another thread has got further, one that draws tickets comes to the last of them, and one that looks at place after place, with a counter, to the end
+//! of the table.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use warploom_ptx::ir::{AtomicOp, BarrierOp, Body, Compare, Op, Operand, Role, Semantics, Space, TerminatorKind};
+use warploom_ptx::ir::{
+    AtomicOp, BarrierOp, Body, Compare, IntBinaryOp, Op, Operand, Role, Semantics, Space, TerminatorKind,
+};
 
 use crate::divergence::successors;
 use crate::uniformity::Uniformity;
@@ -54,8 +57,9 @@ pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Ve
         if around.tries_again() {
             continue;
         }
-        let found =
-            deciding.into_iter().filter(|inst| looks(&body.insts[*inst as usize].op) && !around.draws_tickets(*inst));
+        let counted = around.is_counted();
+        let goes_on = |inst: u32| around.draws_tickets(inst) || (counted && around.moves(inst));
+        let found = deciding.into_iter().filter(|inst| looks(&body.insts[*inst as usize].op) && !goes_on(*inst));
         let found = found.map(|inst| (kind(&body.insts[inst as usize].op, divergent), inst)).max();
         // The most demanding of them says what the loop needs.
         if let Some((kind, inst)) = found {
@@ -138,6 +142,53 @@ impl Around<'_> {
         };
         let failed = (*cmp == Compare::Ne) != guard.negated;
         failed == taken_goes_around && (insts.start..test).any(|inst| swap(&inst))
+    }
+
+    /// Whether an instruction looks at another place in each trip, as whoever probes a table does.
+    fn moves(&self, inst: u32) -> bool {
+        self.address(inst)
+            .is_some_and(|address| self.values.get(address).defs.iter().any(|def| self.insts.contains(def)))
+    }
+
+    /// Whether a counter ends it, whatever memory holds: one that the last block of each trip takes one step on, toward a number that stays.
+    fn is_counted(&self) -> bool {
+        let header = self.blocks.start;
+        let mut latches = self.blocks.clone().filter(|block| successors(self.body, *block).contains(&header));
+        let (Some(latch), None) = (latches.next(), latches.next()) else { return false };
+        let block = &self.body.blocks[latch as usize];
+        let (TerminatorKind::Bra { target, .. }, Some(guard)) = (&block.terminator.kind, block.terminator.guard) else {
+            return false;
+        };
+        let Some(condition) = self.values.of_end(latch).first().copied().flatten() else { return false };
+        let [test] = self.values.get(condition).defs[..] else { return false };
+        let goes_around = (target.0 == header) != guard.negated;
+        let Op::Setp { cmp, combine: None, dst_q: None, ty, a: Operand::Reg(counter), b: limit, .. } = *self.op(test)
+        else {
+            return false;
+        };
+        let up = match (cmp, goes_around) {
+            (Compare::Lt, true) | (Compare::Ge, false) => true,
+            (Compare::Gt, true) | (Compare::Le, false) => false,
+            (Compare::Ne, true) | (Compare::Eq, false) => true,
+            _ => return false,
+        };
+        let value = |operand: Operand| self.values.read(self.body, test, operand);
+        let stays = match limit {
+            Operand::Imm(_) => true,
+            Operand::Reg(_) => value(limit)
+                .is_some_and(|limit| !self.values.get(limit).defs.iter().any(|def| self.insts.contains(def))),
+        };
+        let always = |inst: u32| block.insts.contains(&inst) && self.body.insts[inst as usize].guard.is_none();
+        let Some(counter_value) = value(Operand::Reg(counter)) else { return false };
+        let mut steps = self.values.get(counter_value).defs.iter().filter(|def| self.insts.contains(def));
+        let (Some(step), None) = (steps.next(), steps.next()) else { return false };
+        let one = match *self.op(*step) {
+            Op::IntBinary { op: IntBinaryOp::Add, a: Operand::Reg(a), b: Operand::Imm(by), ty, .. } if a == counter => {
+                by == if up { 1 } else { u64::MAX >> (64 - ty.bits()) }
+            }
+            _ => false,
+        };
+        one && stays && always(*step) && always(test) && *step < test && crate::range::is_integer(ty)
     }
 
     /// Whether a value comes from what a compare-and-swap, or a load of the loop, has found.

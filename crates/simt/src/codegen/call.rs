@@ -6,8 +6,8 @@ use super::function::Writer;
 use super::names::Ty;
 use super::outcome;
 
-/// What a function is called in the text.
-pub(super) fn name(function: FunctionId) -> String {
+/// What a function that the kernel calls is called in the text.
+pub fn called(function: FunctionId) -> String {
     format!("called{}", function.0)
 }
 
@@ -20,7 +20,7 @@ impl Writer<'_> {
         let mask = self.mask_value();
         let result = self.set(
             Ty::int(32, 0),
-            format!("call i32 @{}(ptr %context, i32 %gang, {} {})", name(function), mask.ty.text(), mask.text),
+            format!("call i32 @{}(ptr %context, i32 %gang, {} {})", called(function), mask.ty.text(), mask.text),
         );
         let ended = self.constant(result.ty, i64::from(outcome::ENDED));
         let fine = self.compare("eq", &result, &ended);

@@ -6,7 +6,7 @@ use super::asked::Asked;
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::Keep;
-use super::{call, context, outcome};
+use super::{called, context, outcome};
 use crate::barrier::RegionStart;
 use crate::divergence::{only_ends, stops};
 use crate::values::ValueId;
@@ -70,7 +70,7 @@ impl Writer<'_> {
         let reduced = region.start.barrier().is_some_and(|barrier| self.plan.reduction(barrier).is_some());
         let kept = region.start.barrier().map(|_| self.plan.kept(number));
         let name = match self.plan.info.is_called() {
-            true => call::name(self.plan.info.function),
+            true => called(self.plan.info.function),
             false => format!("region{number}"),
         };
         Ok(self.prologue(&name, kept, if reduced { ", i32 %reduced" } else { "" }) + &body + "}\n\n")

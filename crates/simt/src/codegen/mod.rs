@@ -68,6 +68,7 @@ mod team;
 mod tile;
 mod width;
 
+pub use call::called;
 pub(crate) use exchange::is_exchange;
 pub use how::{How, how};
 pub use places::{Turns, turn};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use warploom_ptx::ir::{Body, FunctionId, Module, Op, TerminatorKind};
 
-use super::{MOST, asks_for_stack, callees};
+use super::{asks_for_stack, callees};
 use crate::codegen::is_exchange;
 use crate::wait::looks;
 
@@ -16,8 +16,12 @@ use crate::wait::looks;
 const LEAST: u64 = 200;
 /// And so are those that are called in one place, if they are shorter than this.
 const LEAST_ONCE: u64 = 2000;
-/// Instructions of all functions that stay, beyond which there is no code.
-const MOST_OF_ALL: u64 = 200_000;
+/// Instructions of a kernel with a copy for each call, up to which there is one.
+const MANY: u64 = 20_000;
+/// And beyond which there is none.
+const MOST: u64 = 60_000;
+/// Instructions of a kernel and the functions that stay. LLVM takes more of them as they are written, and such code is no faster than the interpreter (docs/performance.md).
+const MOST_OF_ALL: u64 = 20_000;
 /// Bytes of a register that a call hands over.
 const SLOT: u32 = 8;
 
@@ -64,26 +68,13 @@ impl Called {
     /// Why its calls cannot be replaced.
     pub(super) fn new(module: &Module, kernel: FunctionId, all: bool) -> Result<Called, String> {
         let calls = Calls::new(module, kernel)?;
-        if !all && calls.copied(kernel) <= MOST as u64 {
-            return Ok(Called::default());
-        }
-        let lengths = calls.lengths(all);
-        let stay: Vec<FunctionId> =
-            calls.order.iter().copied().filter(|id| *id != kernel && lengths[id].stays).collect();
-        let roots = || stay.iter().chain([&kernel]);
-        if let Some(long) = roots().find(|id| lengths[id].own > MOST as u64) {
-            let name = &module.functions[long.0 as usize].name;
-            return Err(format!("more than {MOST} instructions in {name} with what is copied into it"));
-        }
-        let all: u64 = roots().map(|id| lengths[id].own).sum();
-        if all > MOST_OF_ALL {
-            return Err(format!("{all} instructions with all that it calls, which is more than {MOST_OF_ALL}"));
-        }
-        let mut called = Called { order: Vec::new(), locals: stay.iter().map(|id| (*id, 0)).collect() };
-        // Those that are called stand before their callers in `calls`.
+        let Some(lengths) = calls.that_stay(kernel, all)? else { return Ok(Called::default()) };
+        let stay = calls.order.iter().copied().filter(|id| *id != kernel && lengths[id].stays);
+        let mut called = Called { order: Vec::new(), locals: stay.clone().map(|id| (id, 0)).collect() };
         let frame = |id: FunctionId| calls.body(id).map(|body| Frame::new(body, 0, launched(module, kernel, id)).end);
         called.reserve(&calls, kernel, frame(kernel).unwrap_or(0));
-        for id in stay.into_iter().rev() {
+        // Those that are called stand before their callers in `calls`.
+        for id in stay.rev() {
             let end = called.frame(module, id).map_or(0, |frame| frame.end);
             called.reserve(&calls, id, end);
             called.order.push(id);
@@ -126,12 +117,11 @@ pub(super) fn launched(module: &Module, kernel: FunctionId, id: FunctionId) -> u
 /// Instructions that code of a kernel is written for: those of a function as often as it is copied. 0 of one that has no code, which is soon found.
 pub fn written(module: &Module, kernel: FunctionId) -> u64 {
     let Ok(calls) = Calls::new(module, kernel) else { return 0 };
-    let copied = calls.copied(kernel);
-    if copied <= MOST as u64 {
-        return copied;
+    match calls.that_stay(kernel, false) {
+        Err(_) => 0,
+        Ok(None) => calls.copied(kernel),
+        Ok(Some(lengths)) => calls.of_all(kernel, &lengths),
     }
-    let lengths = calls.lengths(false);
-    calls.order.iter().filter(|id| **id == kernel || lengths[id].stays).map(|id| lengths[id].own).sum()
 }
 
 /// Which functions a kernel comes to.
@@ -201,6 +191,29 @@ impl<'m> Calls<'m> {
             lengths.insert(*id, own.saturating_add(called));
         }
         lengths[&id]
+    }
+
+    /// Of all of them, if some stay functions.
+    ///
+    /// # Errors
+    /// There is too much of it in any case.
+    fn that_stay(&self, kernel: FunctionId, all: bool) -> Result<Option<HashMap<FunctionId, Length>>, String> {
+        let copied = self.copied(kernel);
+        if !all && copied <= MANY {
+            return Ok(None);
+        }
+        let lengths = self.lengths(all);
+        let sum = self.of_all(kernel, &lengths);
+        match () {
+            () if all || (sum <= MOST_OF_ALL && sum <= copied / 2) => Ok(Some(lengths)),
+            () if copied <= MOST => Ok(None),
+            () => Err(format!("{sum} instructions with all that it calls, which is more than {MOST_OF_ALL}")),
+        }
+    }
+
+    /// Instructions of the kernel and of all that stay.
+    fn of_all(&self, kernel: FunctionId, lengths: &HashMap<FunctionId, Length>) -> u64 {
+        self.order.iter().filter(|id| **id == kernel || lengths[id].stays).map(|id| lengths[id].own).sum()
     }
 
     /// Of all of them, where those that can be and are long enough, or `all` that can be, stay functions.
