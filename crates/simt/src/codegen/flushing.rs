@@ -77,13 +77,15 @@ fn wish(op: &Op) -> Wish {
         }
         Op::Testp { op, .. } => unless(matches!(op, TestpOp::Normal | TestpOp::Subnormal)),
         Op::Slct { c_ty, ftz, .. } => unless(c_ty == F32 && !ftz),
-        Op::Cvt { dst_ty, src_ty, rnd, ftz, .. } => {
+        Op::Cvt { dst_ty, src_ty, rnd, ftz, sat, .. } => {
             let plain = rnd.is_none_or(|rnd| rnd == Rounding::Rn);
+            // Of a subnormal number comes a zero of its sign.
+            let inward = matches!(rnd, Some(Rounding::Rzi | Rounding::Rni));
             unless(match (src_ty, dst_ty) {
                 (from, to) if is_integer(from) => !(is_integer(to) || matches!(to, F32 | F16)),
-                (F32, to) if is_integer(to) => !ftz && !matches!(rnd, Some(Rounding::Rzi | Rounding::Rni)),
+                (F32, to) if is_integer(to) => !ftz && !inward,
                 (F16, to) if is_integer(to) => false,
-                (F32, F32) => !ftz,
+                (F32, F32) => !ftz && (!inward || sat),
                 (F32, F16 | F16x2 | Bf16 | Bf16x2) => !plain,
                 (F16, F32) | (Bf16, F32) => false,
                 _ => true,

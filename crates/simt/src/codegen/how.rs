@@ -17,7 +17,7 @@ use crate::transfer::is_of_the_thread;
 pub enum How {
     /// Nothing: it only advises, or orders what is in order here.
     Nothing,
-    /// What it calls, in its place.
+    /// What it calls, in its place; where that would be too long, a call of it.
     Inlined,
     /// The end of one region, and the beginning of the next.
     Region,
