@@ -27,7 +27,7 @@ use called::{Called, Frame, launched};
 pub use calls::callees;
 pub(crate) use copies::copies_whole_words;
 
-/// A module that has bodies for the kernel and for functions that stay alone. Functions keep their numbers.
+/// A module that has bodies only for the kernel and for functions that stay. Functions keep their numbers.
 ///
 /// # Errors
 /// Why calls cannot be replaced.
