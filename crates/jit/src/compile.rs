@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use warploom_exec::fault::Place;
 use warploom_exec::kernel::WORKER_STACK;
 use warploom_interp::{Processor, Steps};
-use warploom_ptx::ir::{CallTarget, FunctionId, LocId, Module, Op};
+use warploom_ptx::ir::{FunctionId, LocId, Module};
 use warploom_simt::codegen::{self, Compiled, SMALL_STACK, Style, compile_as, preferred_width};
-use warploom_simt::{Gangs, VectorUnits, analyze, stack_bottom};
+use warploom_simt::{Gangs, VectorUnits, analyze, called_by, stack_bottom};
 
 use crate::apart::{Apart, Make};
 use crate::cache::Cache;
@@ -196,14 +196,10 @@ impl Task<'_> {
             return *bytes;
         }
         let mut most = 0;
-        for inst in self.module.functions[function.0 as usize].body.iter().flat_map(|body| &body.insts) {
-            if let Op::Call { target, .. } = &inst.op
-                && let CallTarget::Direct(callee) = **target
-            {
-                // What is too little to be told of is counted too, as there may be many on the way.
-                let own = of(callee).unwrap_or(u64::from(SMALL_STACK));
-                most = most.max(own + self.deepest(callee, of, known));
-            }
+        for callee in called_by(self.module, function) {
+            // What is too little to be told of is counted too, as there may be many on the way.
+            let own = of(callee).unwrap_or(u64::from(SMALL_STACK));
+            most = most.max(own + self.deepest(callee, of, known));
         }
         known.insert(function, most);
         most

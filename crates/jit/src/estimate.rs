@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use warploom_exec::grid::Grid;
-use warploom_ptx::ir::{FunctionId, Module, Op};
-use warploom_simt::{callees, written};
+use warploom_ptx::ir::{FunctionId, Module};
+use warploom_simt::Calls;
 
 /// So many threads' instructions take the interpreter a nanosecond: a warp's 32 threads share each.
 const INTERPRETED: u64 = 5;
@@ -44,28 +44,22 @@ pub(crate) struct Weight {
     pub(crate) cost: u64,
 }
 
-/// Instructions of a function, with all that it calls, that a thread is thought to run.
-fn run(module: &Module, kernel: FunctionId, function: FunctionId, known: &mut HashMap<FunctionId, u64>) -> u64 {
-    if let Some(run) = known.get(&function) {
-        return *run;
-    }
-    // Of what calls itself nobody knows how often.
-    known.insert(function, 0);
-    let Some(body) = &module.functions[function.0 as usize].body else { return 0 };
-    let mut all: u64 = 0;
-    for (block, innermost) in body.blocks.iter().zip(body.innermost_loops()) {
-        let depth = innermost.map_or(0, |index| body.loops[index as usize].depth.min(DEEPEST));
-        let mut own = block.insts.len() as u64 + 1;
-        for inst in &body.insts[block.insts.start as usize..block.insts.end as usize] {
-            let Op::Call { target, .. } = &inst.op else { continue };
-            for callee in callees(module, kernel, target) {
-                own = own.saturating_add(run(module, kernel, callee, known));
-            }
+/// Instructions of a kernel, with all that it calls, that a thread is thought to run. Of what calls itself nobody knows how often.
+fn run(module: &Module, kernel: FunctionId, calls: &Calls<'_>) -> u64 {
+    let mut known: HashMap<FunctionId, u64> = HashMap::new();
+    for id in calls.order() {
+        let Some(body) = &module.functions[id.0 as usize].body else { continue };
+        let mut own: Vec<u64> = body.blocks.iter().map(|block| block.insts.len() as u64 + 1).collect();
+        for (block, callee) in calls.of(*id) {
+            let own = &mut own[*block as usize];
+            *own = own.saturating_add(known.get(callee).copied().unwrap_or(0));
         }
-        all = all.saturating_add(own.saturating_mul(TRIPS.pow(depth)));
+        let depths = body.innermost_loops().into_iter();
+        let depths = depths.map(|innermost| innermost.map_or(0, |at| body.loops[at as usize].depth.min(DEEPEST)));
+        let blocks = own.into_iter().zip(depths).map(|(own, depth)| own.saturating_mul(TRIPS.pow(depth)));
+        known.insert(*id, blocks.fold(0, u64::saturating_add));
     }
-    known.insert(function, all);
-    all
+    known.get(&kernel).copied().unwrap_or(0)
 }
 
 impl Weight {
@@ -73,7 +67,8 @@ impl Weight {
         let Some(body) = &module.functions[kernel.0 as usize].body else {
             return Weight { run: 0, has_loops: false, cost: u64::MAX };
         };
-        let (written, run) = (written(module, kernel), run(module, kernel, kernel, &mut HashMap::new()));
+        let calls = Calls::new(module, kernel);
+        let (written, run) = (calls.written(), run(module, kernel, &calls));
         let many = written.saturating_sub(MOST);
         let cost = START + EACH * MOST.min(written) + EACH_OF_MANY.saturating_mul(many);
         Weight { run, has_loops: !body.loops.is_empty(), cost }

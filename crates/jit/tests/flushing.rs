@@ -152,6 +152,7 @@ fn a_few_operations_leave_the_mode() {
         "mul.f32 %f4, %f1, %f2;",
         "div.rn.f32 %f4, %f1, %f2;",
         "div.full.f32 %f4, %f1, %f2;",
+        "div.approx.f32 %f4, %f1, %f2;",
         "fma.rn.f32 %f4, %f1, %f2, %f3;",
         "sqrt.rn.f32 %f4, %f1;",
         "rcp.rn.f32 %f4, %f1;",

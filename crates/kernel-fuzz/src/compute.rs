@@ -6,13 +6,9 @@ use crate::generate::Generator;
 pub(crate) fn instruction(g: &mut Generator, function: bool) -> String {
     loop {
         let text = any(g, function);
-        match g.flushes {
-            false => return text,
-            true => {
-                if let Some(text) = flushing(&text) {
-                    return text;
-                }
-            }
+        let text = if g.flushes { flushing(&text) } else { Some(text) };
+        if let Some(text) = text {
+            return text;
         }
     }
 }

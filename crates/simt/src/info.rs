@@ -109,17 +109,22 @@ pub(crate) fn analyze_called<'m>(kernel: &KernelInfo<'m>) -> Vec<KernelInfo<'m>>
     let mut called = BTreeSet::new();
     let mut pending = vec![kernel.kernel];
     while let Some(caller) = pending.pop() {
-        for inst in module.functions[caller.0 as usize].body.iter().flat_map(|body| &body.insts) {
-            if let Op::Call { target, .. } = &inst.op
-                && let CallTarget::Direct(id) = **target
-                && module.functions[id.0 as usize].body.is_some()
-                && called.insert(id)
-            {
-                pending.push(id);
-            }
-        }
+        pending.extend(called_by(module, caller).filter(|id| called.insert(*id)));
     }
     called.into_iter().filter_map(|id| look(module, kernel.kernel, id, kernel.gangs.clone(), false)).collect()
+}
+
+/// What a function of a [`standalone`](crate::standalone) kernel's module calls that has a body there, once for each call.
+pub fn called_by(module: &Module, caller: FunctionId) -> impl Iterator<Item = FunctionId> {
+    let insts = module.functions[caller.0 as usize].body.iter().flat_map(|body| &body.insts);
+    let called = insts.filter_map(|inst| match &inst.op {
+        Op::Call { target, .. } => match **target {
+            CallTarget::Direct(id) => Some(id),
+            CallTarget::Indirect { .. } => None,
+        },
+        _ => None,
+    });
+    called.filter(|id| module.functions[id.0 as usize].body.is_some())
 }
 
 /// [`analyze`] of lanes that go their own ways: none is known to be where another one is.

@@ -22,9 +22,9 @@ use warploom_ptx::ir::{
 };
 
 use crate::codegen::Style;
-pub use called::written;
+pub use called::Calls;
 use called::{Called, Frame, launched};
-pub use calls::callees;
+use calls::callees;
 pub(crate) use copies::copies_whole_words;
 
 /// A module that has bodies only for the kernel and for functions that stay. Functions keep their numbers.

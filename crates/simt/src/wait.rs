@@ -105,26 +105,34 @@ impl Around<'_> {
             .and_then(|(_, v)| v)
     }
 
-    /// Whether it goes around if and only if a compare-and-swap has failed, and then compares with something newer.
-    fn tries_again(&self) -> bool {
+    /// The test that alone decides at the end of each trip whether there is another one: the last block, the test, and whether it is for going around.
+    fn last_test(&self) -> Option<(u32, u32, bool)> {
         let header = self.blocks.start;
         let mut latches = self.blocks.clone().filter(|block| successors(self.body, *block).contains(&header));
-        let (Some(latch), None) = (latches.next(), latches.next()) else { return false };
+        let (Some(latch), None) = (latches.next(), latches.next()) else { return None };
         let end = &self.body.blocks[latch as usize].terminator;
-        let (TerminatorKind::Bra { target, .. }, Some(guard)) = (&end.kind, end.guard) else { return false };
+        let (TerminatorKind::Bra { target, .. }, Some(guard)) = (&end.kind, end.guard) else { return None };
         let taken_goes_around = target.0 == header;
         if taken_goes_around && end.next.is_some_and(|next| next.0 == header) {
-            return false;
+            return None;
         }
+        let condition = self.values.of_end(latch).first().copied().flatten()?;
+        let [test] = self.values.get(condition).defs[..] else { return None };
+        let always =
+            self.body.blocks[latch as usize].insts.contains(&test) && self.body.insts[test as usize].guard.is_none();
+        always.then_some((latch, test, taken_goes_around != guard.negated))
+    }
+
+    /// Whether it goes around if and only if a compare-and-swap has failed, and then compares with something newer.
+    fn tries_again(&self) -> bool {
+        let Some((latch, test, goes_around)) = self.last_test() else { return false };
         let insts = self.body.blocks[latch as usize].insts.clone();
-        let Some(condition) = self.values.of_end(latch).first().copied().flatten() else { return false };
-        let [test] = self.values.get(condition).defs[..] else { return false };
         let Op::Setp { cmp: cmp @ (Compare::Eq | Compare::Ne), combine: None, dst_q: None, ty, .. } = self.op(test)
         else {
             return false;
         };
         let unguarded = |inst: u32| self.body.insts[inst as usize].guard.is_none();
-        if !insts.contains(&test) || !unguarded(test) || !crate::range::is_integer(*ty) {
+        if !crate::range::is_integer(*ty) {
             return false;
         }
         let compared = self.used(test);
@@ -140,8 +148,7 @@ impl Around<'_> {
                 && !between.into_iter().any(|value| pair.contains(&Some(value)))
                 && self.is_observed(*inst, expected)
         };
-        let failed = (*cmp == Compare::Ne) != guard.negated;
-        failed == taken_goes_around && (insts.start..test).any(|inst| swap(&inst))
+        (*cmp == Compare::Ne) == goes_around && (insts.start..test).any(|inst| swap(&inst))
     }
 
     /// Whether an instruction looks at another place in each trip, as whoever probes a table does.
@@ -152,16 +159,7 @@ impl Around<'_> {
 
     /// Whether a counter ends it, whatever memory holds: one that the last block of each trip takes one step on, toward a number that stays.
     fn is_counted(&self) -> bool {
-        let header = self.blocks.start;
-        let mut latches = self.blocks.clone().filter(|block| successors(self.body, *block).contains(&header));
-        let (Some(latch), None) = (latches.next(), latches.next()) else { return false };
-        let block = &self.body.blocks[latch as usize];
-        let (TerminatorKind::Bra { target, .. }, Some(guard)) = (&block.terminator.kind, block.terminator.guard) else {
-            return false;
-        };
-        let Some(condition) = self.values.of_end(latch).first().copied().flatten() else { return false };
-        let [test] = self.values.get(condition).defs[..] else { return false };
-        let goes_around = (target.0 == header) != guard.negated;
+        let Some((latch, test, goes_around)) = self.last_test() else { return false };
         let Op::Setp { cmp, combine: None, dst_q: None, ty, a: Operand::Reg(counter), b: limit, .. } = *self.op(test)
         else {
             return false;
@@ -178,7 +176,8 @@ impl Around<'_> {
             Operand::Reg(_) => value(limit)
                 .is_some_and(|limit| !self.values.get(limit).defs.iter().any(|def| self.insts.contains(def))),
         };
-        let always = |inst: u32| block.insts.contains(&inst) && self.body.insts[inst as usize].guard.is_none();
+        let insts = &self.body.blocks[latch as usize].insts;
+        let always = |inst: u32| insts.contains(&inst) && self.body.insts[inst as usize].guard.is_none();
         let Some(counter_value) = value(Operand::Reg(counter)) else { return false };
         let mut steps = self.values.get(counter_value).defs.iter().filter(|def| self.insts.contains(def));
         let (Some(step), None) = (steps.next(), steps.next()) else { return false };
@@ -188,7 +187,7 @@ impl Around<'_> {
             }
             _ => false,
         };
-        one && stays && always(*step) && always(test) && *step < test && crate::range::is_integer(ty)
+        one && stays && always(*step) && *step < test && crate::range::is_integer(ty)
     }
 
     /// Whether a value comes from what a compare-and-swap, or a load of the loop, has found.

@@ -91,7 +91,7 @@ impl Writer<'_> {
             let (a, b) = match halves(ty) {
                 None => {
                     let (x, y) = self.two_floats(a, b, ty)?;
-                    (self.taken(a, &x, ftz, false), self.taken(b, &y, ftz, false))
+                    (self.taken(a, &x, ftz, |_| false), self.taken(b, &y, ftz, |_| false))
                 }
                 Some((_, bf)) => {
                     let (a, b) = self.two(a, b, ty);

@@ -6,6 +6,7 @@
 use warploom_ptx::ir::{Inst, Rounding};
 
 use super::function::{Val, Writer};
+use super::mode;
 use super::names::{Element, Ty};
 
 /// The bits of MXCSR that choose a direction.
@@ -58,17 +59,11 @@ impl Writer<'_> {
         let llvm = format!("@llvm.experimental.constrained.{llvm}.{}", ty.suffix());
         let types = vec![text.clone(); operands.len()].join(", ");
         self.plan.declare(format!("declare {text} {llvm}({types}, metadata, metadata)"));
-        for mode in ["ld", "st"] {
-            self.plan.declare(format!("declare void @llvm.x86.sse.{mode}mxcsr(ptr)"));
-        }
+        let (before, behind) = mode::changed(self.plan, clear, set);
         self.plan.declare(format!(
-            "define internal {text} {function}({}) #3 {{\n  %before = alloca i32\n  %other = alloca i32\n  \
-             call void @llvm.x86.sse.stmxcsr(ptr %before)\n  %was = load i32, ptr %before\n  %rest = and i32 %was, {}\n  \
-             %mode = or i32 %rest, {set}\n  store i32 %mode, ptr %other\n  call void @llvm.x86.sse.ldmxcsr(ptr %other)\n  \
-             %value = call {text} {llvm}({}, metadata !\"round.dynamic\", metadata !\"fpexcept.strict\") #4\n  \
-             call void @llvm.x86.sse.ldmxcsr(ptr %before)\n  ret {text} %value\n}}",
+            "define internal {text} {function}({}) #3 {{\n{before}  \
+             %value = call {text} {llvm}({}, metadata !\"round.dynamic\", metadata !\"fpexcept.strict\") #4\n{behind}  ret {text} %value\n}}",
             listed(""),
-            !clear as i32,
             listed("")
         ));
         let given: Vec<String> = operands.iter().map(|value| format!("{text} {}", value.text)).collect();

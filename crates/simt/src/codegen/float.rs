@@ -23,6 +23,16 @@ pub(super) struct Choice {
     pub(super) nan: bool,
 }
 
+/// What LLVM and the processor call an operation.
+fn name_of(op: FloatBinaryOp) -> &'static str {
+    match op {
+        FloatBinaryOp::Add => "add",
+        FloatBinaryOp::Sub => "sub",
+        FloatBinaryOp::Mul => "mul",
+        FloatBinaryOp::Div | FloatBinaryOp::DivFull | FloatBinaryOp::DivApprox => "div",
+    }
+}
+
 impl Writer<'_> {
     /// A number of the type of another value, by the bits of an `.f32`.
     pub(super) fn single(&self, like: Ty, bits: i64) -> Val {
@@ -108,22 +118,17 @@ impl Writer<'_> {
         let ftz = *ftz && a.ty.element == Element::F32;
         let pair = *ty == ScalarType::F32x2;
         let identity = |this: &Self, other: Operand| match op {
+            _ if pair => true,
             FloatBinaryOp::Add | FloatBinaryOp::Sub => this.may_be_zero(other),
             _ => this.may_be_one(other),
         };
-        let [beside_a, beside_b] = [named[1], named[0]].map(|other| pair || identity(self, other));
-        let a = self.taken(named[0], &a, ftz, beside_a);
-        let b = self.taken(named[1], &b, ftz, beside_b);
+        let a = self.taken(named[0], &a, ftz, |this| identity(this, named[1]));
+        let b = self.taken(named[1], &b, ftz, |this| identity(this, named[0]));
         let approximate = matches!(op, FloatBinaryOp::DivApprox | FloatBinaryOp::DivFull);
         let value = if *rnd == Rounding::Rn || approximate {
             self.nearest(*op, ftz, &a, &b)
         } else {
-            let name = match op {
-                FloatBinaryOp::Add => "add",
-                FloatBinaryOp::Sub => "sub",
-                FloatBinaryOp::Mul => "mul",
-                _ => "div",
-            };
+            let name = name_of(*op);
             let value = self.directed(inst, name, *rnd, &[&a, &b])?;
             match op {
                 // What is below the normal numbers is exact.
@@ -158,8 +163,8 @@ impl Writer<'_> {
 
     /// Rounded to nearest, or approximate.
     pub(super) fn nearest(&mut self, op: FloatBinaryOp, ftz: bool, a: &Val, b: &Val) -> Val {
-        if !ftz && self.plan.flushes() && a.ty.element == Element::F32 {
-            return self.kept(op, a, b);
+        if op != FloatBinaryOp::DivApprox && self.leaves_mode(a.ty, ftz) {
+            return self.in_usual_mode(name_of(op), &[a, b]);
         }
         match op {
             FloatBinaryOp::Add | FloatBinaryOp::Sub => {
@@ -202,17 +207,6 @@ impl Writer<'_> {
                 self.select(&huge, &vanished, &quotient)
             }
         }
-    }
-
-    /// Rounded to nearest, with subnormal numbers, in a kernel of which the processor flushes others.
-    fn kept(&mut self, op: FloatBinaryOp, a: &Val, b: &Val) -> Val {
-        let name = match op {
-            FloatBinaryOp::Add => "add",
-            FloatBinaryOp::Sub => "sub",
-            FloatBinaryOp::Mul => "mul",
-            _ => "div",
-        };
-        self.in_usual_mode(name, &[a, b])
     }
 
     /// Whether an `.f32` is known to have been rounded to a whole number, or to be NaN or infinite.
@@ -260,7 +254,7 @@ impl Writer<'_> {
             FloatUnaryOp::Rcp => {
                 let one = self.constant(a.ty, if single { 0x3f80_0000 } else { 0x3ff0_0000_0000_0000 });
                 // Nothing is left of a number by dividing 1 by it.
-                let a = self.taken(named, &a, ftz, false);
+                let a = self.taken(named, &a, ftz, |_| false);
                 if nearest {
                     return Ok(self.nearest(FloatBinaryOp::Div, ftz, &one, &a));
                 }
@@ -273,9 +267,9 @@ impl Writer<'_> {
                 self.flush_tiny(&value, &scaled)
             }
             FloatUnaryOp::Sqrt => {
-                let a = self.taken(named, &a, ftz, false);
+                let a = self.taken(named, &a, ftz, |_| false);
                 match nearest {
-                    true if single && !ftz && self.plan.flushes() => self.in_usual_mode("sqrt", &[&a]),
+                    true if self.leaves_mode(a.ty, ftz) => self.in_usual_mode("sqrt", &[&a]),
                     true => self.intrinsic("sqrt", &[&a]),
                     false => self.directed(inst, "sqrt", *rnd, &[&a])?,
                 }
@@ -293,17 +287,14 @@ impl Writer<'_> {
         let (whole, [a, b, c]) = self.float_operands(inst, *ty, [(*a, *a_ty), (*b, *a_ty), (*c, *ty)])?;
         let ftz = *ftz && a.ty.element == Element::F32;
         let pair = *ty == ScalarType::F32x2;
-        let nothing_added = self.may_be_zero(named[2]);
-        let beside_a = pair || (nothing_added && self.may_be_one(named[1]));
-        let beside_b = pair || (nothing_added && self.may_be_one(named[0]));
-        let beside_c = pair || self.may_be_zero(named[0]) || self.may_be_zero(named[1]);
-        let a = self.taken(named[0], &a, ftz, beside_a);
-        let b = self.taken(named[1], &b, ftz, beside_b);
-        let c = self.taken(named[2], &c, ftz, beside_c);
+        // 1 times a number, to which nothing is added; nothing, to which a number is added.
+        let product = |this: &Self, other| pair || (this.may_be_zero(named[2]) && this.may_be_one(other));
+        let sum = |this: &Self| pair || this.may_be_zero(named[0]) || this.may_be_zero(named[1]);
+        let a = self.taken(named[0], &a, ftz, |this| product(this, named[1]));
+        let b = self.taken(named[1], &b, ftz, |this| product(this, named[0]));
+        let c = self.taken(named[2], &c, ftz, sum);
         let fused = |this: &mut Self, a: &Val, b: &Val, c: &Val| match rnd {
-            Rounding::Rn if !ftz && this.plan.flushes() && a.ty.element == Element::F32 => {
-                Ok(this.in_usual_mode("fma", &[a, b, c]))
-            }
+            Rounding::Rn if this.leaves_mode(a.ty, ftz) => Ok(this.in_usual_mode("fma", &[a, b, c])),
             Rounding::Rn => Ok(this.intrinsic("fma", &[a, b, c])),
             _ => this.directed(inst, "fma", *rnd, &[a, b, c]),
         };
@@ -330,7 +321,7 @@ impl Writer<'_> {
         let named = [*a, *b, c.unwrap_or(*b)];
         let (_, values) = self.float_operands(inst, *ty, named.map(|operand| (operand, *ty)))?;
         // What is chosen is handed on as it is.
-        let [a, b, third] = [0, 1, 2].map(|at| self.taken(named[at], &values[at], *ftz, true));
+        let [a, b, third] = [0, 1, 2].map(|at| self.taken(named[at], &values[at], *ftz, |_| true));
         let magnitude =
             |this: &mut Self, value: &Val| if *abs { this.intrinsic("fabs", &[value]) } else { value.clone() };
         let (x, y) = (magnitude(self, &a), magnitude(self, &b));

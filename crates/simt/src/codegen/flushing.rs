@@ -7,12 +7,11 @@
 //! Code is entered and left in the mode that the executor has ([`entered`], [`around`]), but for what adds to sums, which are integers. LLVM is told of the mode; it may still take a number times 1 for the number itself, so what could be
 //! such an operation has its operand flushed as in other kernels.
 
-use warploom_ptx::ir::{
-    AtomicOp, Body, FloatUnaryOp, Inst, MatrixOp, Op, Operand, Rounding, ScalarType, Space, TestpOp,
-};
+use warploom_ptx::ir::{AtomicOp, Body, FloatUnaryOp, MatrixOp, Op, Operand, Rounding, ScalarType, Space, TestpOp};
 
 use super::function::{Val, Writer};
-use super::names::Element;
+use super::mode;
+use super::names::{Element, Ty};
 use super::plan::Plan;
 use crate::range::is_integer;
 use crate::values::{ValueId, paired};
@@ -108,34 +107,15 @@ fn wish(op: &Op) -> Wish {
 pub(super) fn entered(plan: &Plan<'_>, words: u32) -> String {
     let mut all = "ptr %context".to_owned();
     (0..words).for_each(|at| all += &format!(", i32 %a{at}"));
-    declare(plan);
-    let mode = enter("or", MODE as i32);
+    let (before, behind) = mode::changed(plan, 0, MODE);
     format!(
-        "define i32 @cta({all}) #2 {{\n{mode}  %result = call i32 @flushing({all})\n{LEAVE}  ret i32 %result\n}}\n\n"
-    )
-}
-
-fn declare(plan: &Plan<'_>) {
-    for way in ["ld", "st"] {
-        plan.declare(format!("declare void @llvm.x86.sse.{way}mxcsr(ptr)"));
-    }
-}
-
-/// Another mode from here on, until [`LEAVE`].
-fn enter(operation: &str, bits: i32) -> String {
-    format!(
-        "  %before = alloca i32\n  %mode = alloca i32\n  call void @llvm.x86.sse.stmxcsr(ptr %before)\n  %was = load i32, ptr %before\n  \
-         %other = {operation} i32 %was, {bits}\n  store i32 %other, ptr %mode\n  call void @llvm.x86.sse.ldmxcsr(ptr %mode)\n"
+        "define i32 @cta({all}) #2 {{\n{before}  %result = call i32 @flushing({all})\n{behind}  ret i32 %result\n}}\n\n"
     )
 }
 
 /// What is written around a call of the executor, in a function of its own: it has the mode that it left.
 pub(super) fn around(plan: &Plan<'_>) -> (String, &'static str) {
-    if !plan.flushes() {
-        return (String::new(), "");
-    }
-    declare(plan);
-    (enter("and", !(MODE as i32)), LEAVE)
+    if plan.flushes() { mode::changed(plan, MODE, 0) } else { (String::new(), "") }
 }
 
 /// A step, which the executor runs in its own mode.
@@ -147,73 +127,74 @@ pub(super) fn step(plan: &Plan<'_>) {
     ));
 }
 
-const LEAVE: &str = "  call void @llvm.x86.sse.ldmxcsr(ptr %before)\n";
-
 impl Writer<'_> {
     /// An operation with subnormal numbers, in a kernel of which the processor flushes others.
     pub(super) fn in_usual_mode(&mut self, name: &str, operands: &[&Val]) -> Val {
         self.in_mode(name, &format!("{name}_kept"), (MODE, 0), operands)
     }
 
-    /// An operand of `.ftz` arithmetic, beside others of which `identity` says whether they leave it as it is: zero of its sign if it is subnormal.
-    pub(super) fn taken(&mut self, operand: Operand, value: &Val, ftz: bool, identity: bool) -> Val {
-        let known = !ftz || value.ty.element != Element::F32 || self.is_flushed(operand);
-        if known || (self.plan.flushes() && !identity) { value.clone() } else { self.flush(value, true) }
+    /// Whether arithmetic without `.ftz` has to leave the mode.
+    pub(super) fn leaves_mode(&self, ty: Ty, ftz: bool) -> bool {
+        !ftz && self.plan.flushes() && ty.element == Element::F32
     }
 
-    /// Whether an operand is known to be no subnormal number.
-    fn is_flushed(&self, operand: Operand) -> bool {
-        match operand {
-            Operand::Imm(bits) => !is_subnormal(bits as u32),
-            Operand::Reg(_) => self.value_of(operand).is_some_and(|value| self.is_flushed_value(value, 4)),
+    /// An operand of `.ftz` arithmetic: zero of its sign if it is subnormal. `identity` says whether what it is computed with may leave it as it is.
+    pub(super) fn taken(
+        &mut self,
+        operand: Operand,
+        value: &Val,
+        ftz: bool,
+        identity: impl FnOnce(&Self) -> bool,
+    ) -> Val {
+        /// Copies and selections that are looked through.
+        const DEPTH: u32 = 5;
+        if !ftz || value.ty.element != Element::F32 || self.is_flushed(self.inst, operand, DEPTH) {
+            return value.clone();
         }
+        if self.plan.flushes() && !identity(self) { value.clone() } else { self.flush(value, true) }
     }
 
-    fn is_flushed_value(&self, value: ValueId, depth: u32) -> bool {
+    /// Whether what an instruction reads is known to be no subnormal number.
+    fn is_flushed(&self, inst: u32, operand: Operand, depth: u32) -> bool {
         let values = &self.plan.info.values;
-        values.get(value).defs.iter().all(|def| match self.body().insts[*def as usize].op {
-            Op::FloatBinary { ty: ScalarType::F32, ftz: true, .. }
-            | Op::Fma { ty: ScalarType::F32, ftz: true, .. }
-            | Op::FloatMinMax { ty: ScalarType::F32, ftz: true, .. }
-            | Op::FloatUnary { ty: ScalarType::F32, ftz: true, .. } => true,
-            Op::Cvt { dst_ty: ScalarType::F32, src_ty, .. } => is_integer(src_ty) || src_ty == ScalarType::F16,
-            Op::Mov { ty, src: Operand::Imm(bits), .. } => ty.bits() == 32 && !is_subnormal(bits as u32),
-            Op::Mov { src, .. } => self.is_flushed_part(*def, src, depth),
-            Op::Selp { a, b, .. } => self.is_flushed_part(*def, a, depth) && self.is_flushed_part(*def, b, depth),
-            _ => false,
-        })
-    }
-
-    fn is_flushed_part(&self, def: u32, operand: Operand, depth: u32) -> bool {
-        match operand {
-            Operand::Imm(bits) => !is_subnormal(bits as u32),
-            Operand::Reg(_) => {
-                let value = self.plan.info.values.read(self.body(), def, operand);
-                depth > 0 && value.is_some_and(|value| self.is_flushed_value(value, depth - 1))
-            }
-        }
+        let Some(value) = values.read(self.body(), inst, operand) else {
+            return matches!(operand, Operand::Imm(bits) if !is_subnormal(bits as u32));
+        };
+        let from = |def: u32, operand| self.is_flushed(def, operand, depth - 1);
+        depth > 0
+            && values.get(value).defs.iter().all(|def| match self.body().insts[*def as usize].op {
+                Op::FloatBinary { ty: ScalarType::F32, ftz: true, .. }
+                | Op::Fma { ty: ScalarType::F32, ftz: true, .. }
+                | Op::FloatMinMax { ty: ScalarType::F32, ftz: true, .. }
+                | Op::FloatUnary { ty: ScalarType::F32, ftz: true, .. } => true,
+                Op::Cvt { dst_ty: ScalarType::F32, src_ty, .. } => is_integer(src_ty) || src_ty == ScalarType::F16,
+                Op::Mov { ty, src, .. } => ty.bits() == 32 && from(*def, src),
+                Op::Selp { ty, a, b, .. } => ty.bits() == 32 && from(*def, a) && from(*def, b),
+                _ => false,
+            })
     }
 
     /// Whether LLVM may see that an operand is 1 or -1.
     pub(super) fn may_be_one(&self, operand: Operand) -> bool {
-        self.may_be(operand, &ONES)
+        self.may_be(self.inst, operand, &ONES, &mut Vec::new())
     }
 
     /// Whether LLVM may see that an operand is 0 or -0.
     pub(super) fn may_be_zero(&self, operand: Operand) -> bool {
-        self.may_be(operand, &ZEROS)
+        self.may_be(self.inst, operand, &ZEROS, &mut Vec::new())
     }
 
-    fn may_be(&self, operand: Operand, bits: &[u32]) -> bool {
+    /// Whether LLVM may see that what an instruction reads is one of these. What is worked out of constants alone may be any.
+    fn may_be(&self, inst: u32, operand: Operand, bits: &[u32], seen: &mut Vec<ValueId>) -> bool {
         match operand {
             Operand::Imm(number) => bits.contains(&(number as u32)),
             Operand::Reg(_) => {
-                self.value_of(operand).is_none_or(|value| self.may_be_value(value, bits, &mut Vec::new()))
+                let value = self.plan.info.values.read(self.body(), inst, operand);
+                value.is_none_or(|value| self.may_be_value(value, bits, seen))
             }
         }
     }
 
-    /// What is worked out of constants alone may be any.
     fn may_be_value(&self, value: ValueId, bits: &[u32], seen: &mut Vec<ValueId>) -> bool {
         /// Values that are looked at.
         const PATIENCE: usize = 32;
@@ -225,16 +206,11 @@ impl Writer<'_> {
         let known = values.get(value);
         known.undefined
             || known.defs.iter().any(|def| {
-                let inst: &Inst = &self.body().insts[*def as usize];
+                let inst = &self.body().insts[*def as usize];
                 match inst.op {
                     Op::Mov { src: Operand::Imm(number), .. } => bits.contains(&(number as u32)),
                     // Either of two.
-                    Op::Selp { a, b, .. } => [a, b].into_iter().any(|operand| match operand {
-                        Operand::Imm(number) => bits.contains(&(number as u32)),
-                        Operand::Reg(_) => values
-                            .read(self.body(), *def, operand)
-                            .is_none_or(|value| self.may_be_value(value, bits, seen)),
-                    }),
+                    Op::Selp { a, b, .. } => self.may_be(*def, a, bits, seen) || self.may_be(*def, b, bits, seen),
                     Op::Ld { .. } | Op::Atom { .. } | Op::Texture(_) | Op::ReadSpecial { .. } | Op::Shfl { .. } => {
                         false
                     }

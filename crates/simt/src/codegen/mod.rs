@@ -46,6 +46,7 @@ mod later;
 mod lazy;
 mod logic;
 mod memory;
+mod mode;
 mod names;
 mod narrow;
 mod near;

@@ -67,8 +67,11 @@ impl Called {
     /// # Errors
     /// Why its calls cannot be replaced.
     pub(super) fn new(module: &Module, kernel: FunctionId, all: bool) -> Result<Called, String> {
-        let calls = Calls::new(module, kernel)?;
-        let Some(lengths) = calls.that_stay(kernel, all)? else { return Ok(Called::default()) };
+        let calls = Calls::new(module, kernel);
+        if let Some(why) = calls.recursion {
+            return Err(why);
+        }
+        let Some(lengths) = calls.that_stay(all)? else { return Ok(Called::default()) };
         let stay = calls.order.iter().copied().filter(|id| *id != kernel && lengths[id].stays);
         let mut called = Called { order: Vec::new(), locals: stay.clone().map(|id| (id, 0)).collect() };
         let frame = |id: FunctionId| calls.body(id).map(|body| Frame::new(body, 0, launched(module, kernel, id)).end);
@@ -84,7 +87,7 @@ impl Called {
 
     /// Puts the frames of what a body calls behind its own, which ends there.
     fn reserve(&mut self, calls: &Calls<'_>, id: FunctionId, end: u32) {
-        for callee in calls.of(id) {
+        for (_, callee) in calls.of(id) {
             match self.locals.get_mut(callee) {
                 Some(local) => *local = end.max(*local),
                 None => {
@@ -114,23 +117,16 @@ pub(super) fn launched(module: &Module, kernel: FunctionId, id: FunctionId) -> u
     if id == kernel { module.functions[id.0 as usize].param_buffer_size } else { 0 }
 }
 
-/// Instructions that code of a kernel is written for: those of a function as often as it is copied. 0 of one that has no code, which is soon found.
-pub fn written(module: &Module, kernel: FunctionId) -> u64 {
-    let Ok(calls) = Calls::new(module, kernel) else { return 0 };
-    match calls.that_stay(kernel, false) {
-        Err(_) => 0,
-        Ok(None) => calls.copied(kernel),
-        Ok(Some(lengths)) => calls.of_all(kernel, &lengths),
-    }
-}
-
 /// Which functions a kernel comes to.
-struct Calls<'m> {
+pub struct Calls<'m> {
     module: &'m Module,
-    /// What is called before its callers; the kernel last.
+    kernel: FunctionId,
+    /// What is called before its callers, but for functions that call themselves; the kernel last.
     order: Vec<FunctionId>,
-    /// By function: what each of its calls can come to.
-    callees: HashMap<FunctionId, Vec<FunctionId>>,
+    /// By function: what each of its calls can come to, with the call's block.
+    callees: HashMap<FunctionId, Vec<(u32, FunctionId)>>,
+    /// That one of them calls itself.
+    recursion: Option<String>,
 }
 
 /// Of a function.
@@ -144,66 +140,90 @@ struct Length {
 }
 
 impl<'m> Calls<'m> {
-    fn new(module: &'m Module, kernel: FunctionId) -> Result<Calls<'m>, String> {
-        let mut calls = Calls { module, order: Vec::new(), callees: HashMap::new() };
-        calls.visit(kernel, kernel, &mut Vec::new())?;
-        Ok(calls)
+    /// Looks at all that a kernel of the module calls.
+    pub fn new(module: &'m Module, kernel: FunctionId) -> Calls<'m> {
+        let mut calls = Calls { module, kernel, order: Vec::new(), callees: HashMap::new(), recursion: None };
+        calls.visit(kernel, &mut Vec::new());
+        calls
     }
 
-    fn visit(&mut self, kernel: FunctionId, id: FunctionId, active: &mut Vec<FunctionId>) -> Result<(), String> {
+    fn visit(&mut self, id: FunctionId, active: &mut Vec<FunctionId>) {
         let function = &self.module.functions[id.0 as usize];
         if active.contains(&id) {
-            return Err(format!("line {}: {} calls itself", function.line, function.name));
+            self.recursion.get_or_insert_with(|| format!("line {}: {} calls itself", function.line, function.name));
+            return;
         }
         if self.callees.contains_key(&id) {
-            return Ok(());
+            return;
         }
         active.push(id);
         let mut all = Vec::new();
-        for inst in function.body.iter().flat_map(|body| &body.insts) {
-            let Op::Call { target, .. } = &inst.op else { continue };
-            let has_code = |id: &FunctionId| self.module.functions[id.0 as usize].body.is_some();
-            all.extend(callees(self.module, kernel, target).into_iter().filter(has_code));
+        if let Some(body) = &function.body {
+            for (block, number) in body.blocks.iter().zip(0..) {
+                for inst in &body.insts[block.insts.start as usize..block.insts.end as usize] {
+                    let Op::Call { target, .. } = &inst.op else { continue };
+                    let has_code = |id: &FunctionId| self.module.functions[id.0 as usize].body.is_some();
+                    let callees = callees(self.module, self.kernel, target).into_iter().filter(has_code);
+                    all.extend(callees.map(|callee| (number, callee)));
+                }
+            }
         }
-        for callee in &all {
-            self.visit(kernel, *callee, active)?;
+        for (_, callee) in &all {
+            self.visit(*callee, active);
         }
         active.pop();
         self.callees.insert(id, all);
         self.order.push(id);
-        Ok(())
     }
 
-    fn of(&self, id: FunctionId) -> &[FunctionId] {
+    /// The functions, what is called before its callers, but for those that call themselves; the kernel last.
+    pub fn order(&self) -> &[FunctionId] {
+        &self.order
+    }
+
+    /// What the calls of a function can come to, with their blocks.
+    pub fn of(&self, id: FunctionId) -> &[(u32, FunctionId)] {
         self.callees.get(&id).map_or(&[], |callees| callees)
+    }
+
+    /// Instructions that code of the kernel is written for: those of a function as often as it is copied. 0 of one that has no code, which is soon found.
+    pub fn written(&self) -> u64 {
+        if self.recursion.is_some() {
+            return 0;
+        }
+        match self.that_stay(false) {
+            Err(_) => 0,
+            Ok(None) => self.copied(),
+            Ok(Some(lengths)) => self.of_all(&lengths),
+        }
     }
 
     fn body(&self, id: FunctionId) -> Option<&'m Body> {
         self.module.functions[id.0 as usize].body.as_ref()
     }
 
-    /// Instructions of a function with a copy of what it calls for each call.
-    fn copied(&self, id: FunctionId) -> u64 {
+    /// Instructions of the kernel with a copy of what it calls for each call.
+    fn copied(&self) -> u64 {
         let mut lengths: HashMap<FunctionId, u64> = HashMap::new();
         for id in &self.order {
-            let called = self.of(*id).iter().fold(0, |all: u64, callee| all.saturating_add(lengths[callee]));
+            let called = self.of(*id).iter().fold(0, |all: u64, (_, callee)| all.saturating_add(lengths[callee]));
             let own = self.body(*id).map_or(0, |body| body.insts.len() as u64);
             lengths.insert(*id, own.saturating_add(called));
         }
-        lengths[&id]
+        lengths[&self.kernel]
     }
 
     /// Of all of them, if some stay functions.
     ///
     /// # Errors
     /// There is too much of it in any case.
-    fn that_stay(&self, kernel: FunctionId, all: bool) -> Result<Option<HashMap<FunctionId, Length>>, String> {
-        let copied = self.copied(kernel);
+    fn that_stay(&self, all: bool) -> Result<Option<HashMap<FunctionId, Length>>, String> {
+        let copied = self.copied();
         if !all && copied <= MANY {
             return Ok(None);
         }
         let lengths = self.lengths(all);
-        let sum = self.of_all(kernel, &lengths);
+        let sum = self.of_all(&lengths);
         match () {
             () if all || (sum <= MOST_OF_ALL && sum <= copied / 2) => Ok(Some(lengths)),
             () if copied <= MOST => Ok(None),
@@ -212,18 +232,19 @@ impl<'m> Calls<'m> {
     }
 
     /// Instructions of the kernel and of all that stay.
-    fn of_all(&self, kernel: FunctionId, lengths: &HashMap<FunctionId, Length>) -> u64 {
-        self.order.iter().filter(|id| **id == kernel || lengths[id].stays).map(|id| lengths[id].own).sum()
+    fn of_all(&self, lengths: &HashMap<FunctionId, Length>) -> u64 {
+        self.order.iter().filter(|id| **id == self.kernel || lengths[id].stays).map(|id| lengths[id].own).sum()
     }
 
     /// Of all of them, where those that can be and are long enough, or `all` that can be, stay functions.
     fn lengths(&self, all: bool) -> HashMap<FunctionId, Length> {
         let mut places: HashMap<FunctionId, u32> = HashMap::new();
-        self.callees.values().flatten().for_each(|callee| *places.entry(*callee).or_default() += 1);
+        self.callees.values().flatten().for_each(|(_, callee)| *places.entry(*callee).or_default() += 1);
         let mut lengths: HashMap<FunctionId, Length> = HashMap::new();
         for id in &self.order {
             let Some(body) = self.body(*id) else { continue };
-            let copied = || self.of(*id).iter().filter_map(|callee| lengths.get(callee)).filter(|callee| !callee.stays);
+            let copied =
+                || self.of(*id).iter().filter_map(|(_, callee)| lengths.get(callee)).filter(|callee| !callee.stays);
             let own = copied().fold(body.insts.len() as u64, |all, callee| all.saturating_add(callee.own));
             let bound = asks_for_others(body) || copied().any(|callee| callee.bound);
             let least = if places.get(id).is_some_and(|places| *places > 1) { LEAST } else { LEAST_ONCE };

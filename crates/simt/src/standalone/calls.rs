@@ -350,7 +350,7 @@ impl Inliner<'_> {
 }
 
 /// The functions that a call can come to, for what the code of a kernel can have addresses of.
-pub fn callees(module: &Module, kernel: FunctionId, target: &CallTarget) -> Vec<FunctionId> {
+pub(super) fn callees(module: &Module, kernel: FunctionId, target: &CallTarget) -> Vec<FunctionId> {
     match target {
         CallTarget::Direct(id) => vec![*id],
         CallTarget::Indirect { candidates, .. } if !candidates.is_empty() => candidates.clone(),
