@@ -101,6 +101,23 @@ fn operations_are_single_instructions() {
     }
 }
 
+/// A bound that is a number needs no look at zeros' signs, nor at what is no number.
+#[test]
+fn bounds_by_constants_are_single_instructions() {
+    for (line, mnemonic) in [
+        ("max.f32 %f1, %f1, 0f00000000;", "vmaxps"),
+        ("max.f32 %f1, 0f00000000, %f1;", "vmaxps"),
+        ("min.f32 %f1, %f1, 0f40C00000;", "vminps"),
+        ("max.f32 %f1, %f1, 0fFF800000;", "vmaxps"),
+    ] {
+        for processor in [AVX2, AVX512] {
+            let text = code(line, processor);
+            assert!(count(&text, mnemonic) >= 1, "{line}\n{text}");
+            assert_eq!(count(&text, "vcmp") + count(&text, "vblend") + count(&text, "vand"), 0, "{line}\n{text}");
+        }
+    }
+}
+
 /// Three words and a table are one instruction of AVX-512 for each register, whatever the table: a choice by bits, a majority, what LLVM finds no short form of.
 #[test]
 fn logic_of_three_words_is_an_instruction_of_its_own() {

@@ -40,6 +40,8 @@ pub struct KernelInfo<'m> {
     pub steady: BTreeSet<ValueId>,
     /// The instructions that find that out, with the value that each does of.
     pub guessed: BTreeMap<u32, ValueId>,
+    /// By instruction whose result has what is guessed of it wherever its operands have: those of them of which it is guessed.
+    pub derived: BTreeMap<u32, Vec<ValueId>>,
     /// Whether some guess is of lanes that are on one side of an edge: behind `min`, `max`, a division or a selection, which each CTA may have.
     pub edges: bool,
     /// Where lanes part and meet.
@@ -156,7 +158,7 @@ fn look(
     let split_exchanges = split_exchanges(body, &uniformity);
     let lockstep = needs_lockstep(body);
     let guessed = guessed(body, &values, &uniformity);
-    let Uniformity { shapes, divergence, gang_splits, guesses, steady, edges } = uniformity;
+    let Uniformity { shapes, divergence, gang_splits, guesses, steady, derived, edges } = uniformity;
     let mut info = KernelInfo {
         module,
         kernel,
@@ -167,6 +169,7 @@ fn look(
         guesses,
         steady,
         guessed,
+        derived,
         edges,
         divergence,
         gang_splits,

@@ -29,6 +29,8 @@ pub(crate) struct Uniformity {
     pub(crate) guesses: Vec<Option<Affine>>,
     /// Which of them hold in all of a launch, or nowhere in it.
     pub(crate) steady: BTreeSet<ValueId>,
+    /// By instruction whose result has what is guessed of it wherever its operands have: those of them of which it is guessed.
+    pub(crate) derived: BTreeMap<u32, Vec<ValueId>>,
     /// Some addresses are guessed of lanes that are on one side of an edge, as of a row that ends.
     pub(crate) edges: bool,
 }
@@ -95,12 +97,27 @@ impl Uniformity {
         for (guess, shape) in guesses.iter_mut().zip(&shapes) {
             guess.take_if(|_| !matches!(shape, Shape::Varying(_)));
         }
+        let derived = derived(
+            body,
+            &guesses,
+            &Transfer {
+                body,
+                values,
+                gangs,
+                ranges,
+                alignments,
+                shapes: &shapes,
+                guesses: &[],
+                apart: false,
+                guessing: false,
+            },
+        );
         let mut divergence = Divergence::new(body, splits, &shapes, values);
         divergence.some_end = some || some_end(body, &divergence, &gang_splits, &shapes, values);
         if some {
             divergence.ended.fill(true);
         }
-        Uniformity { shapes, divergence, gang_splits, guesses, steady, edges }
+        Uniformity { shapes, divergence, gang_splits, guesses, steady, derived, edges }
     }
 }
 
@@ -188,6 +205,31 @@ fn follow(body: &Body, values: &Values, guesses: &[Option<Affine>], steady: &mut
             }
         }
     }
+}
+
+/// The instructions whose results have what is guessed of them wherever their operands have, with those operands of which it is guessed: nothing else was taken for granted.
+fn derived(body: &Body, guesses: &[Option<Affine>], found: &Transfer<'_>) -> BTreeMap<u32, Vec<ValueId>> {
+    if guesses.iter().all(Option::is_none) {
+        return BTreeMap::new();
+    }
+    let guess = |value: ValueId| guesses[value.0 as usize].as_ref();
+    let as_guessed = |(shape, guess): (&Shape, &Option<Affine>)| match guess {
+        Some(guess) => Shape::of(Affine { alignment: 0, ..guess.clone() }),
+        None => shape.clone(),
+    };
+    let shapes: Vec<Shape> = found.shapes.iter().zip(guesses).map(as_guessed).collect();
+    let transfer = Transfer { shapes: &shapes, ..*found };
+    let of = |inst: u32| {
+        let expected = guess(found.values.written(body, inst)?)?;
+        let result = transfer.result(inst).as_affine(found.gangs.width as usize)?;
+        let same = result.is_constant() && result.told_by.is_empty() && result.lanes == expected.lanes;
+        let operands = body.insts[inst as usize].operands();
+        let read = paired(&operands, found.values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
+        let guessed: Vec<ValueId> =
+            read.filter_map(|(_, value)| value).filter(|value| guess(*value).is_some()).collect();
+        (same && !guessed.is_empty()).then_some((inst, guessed))
+    };
+    (0..body.insts.len() as u32).filter_map(of).collect()
 }
 
 /// By instruction: its block.

@@ -7,7 +7,7 @@ use warploom_numerics::exchange::{Shuffle, shuffle_source};
 use warploom_ptx::ir::{BarrierOp, Inst, Op, Operand, Predicate, ReduxOp, ScalarType, ShflMode, VoteMode};
 
 use super::function::{Val, Writer};
-use super::names::{Element, Ty};
+use super::names::Ty;
 
 /// Lanes of a warp.
 pub(super) const WARP: u32 = 32;
@@ -126,12 +126,10 @@ impl Writer<'_> {
             own
         } else {
             let from = self.there(&own);
-            self.line(format!("store {} {}, ptr %scratch", from.ty.text(), from.text));
             if common {
                 let lane =
                     self.set(Ty::int(32, 0), format!("extractelement {} {}, i32 0", source.ty.text(), source.text));
-                let at = self.set(Ty::int(64, 0), format!("getelementptr i32, ptr %scratch, i32 {}", lane.text));
-                self.load(Ty::int(32, 0), &at.text)
+                self.element(&from, &lane)
             } else {
                 self.permuted(&from, &source)
             }
@@ -188,24 +186,11 @@ impl Writer<'_> {
         let ty = Ty::int(32, WARP);
         if self.plan.has_wide_vectors() {
             let half = |at: i64| (0..16).map(move |lane| lane + 16 * at);
-            let parts = [0, 1].map(|at| self.shuffled(from, half(at)));
-            let name = "@llvm.x86.avx512.vpermi2var.d.512";
-            self.plan.declare(format!("declare <16 x i32> {name}(<16 x i32>, <16 x i32>, <16 x i32>)"));
             let out = [0, 1].map(|at| {
                 let index = self.shuffled(source, half(at));
-                self.set(
-                    Ty::int(32, 16),
-                    format!(
-                        "call <16 x i32> {name}(<16 x i32> {}, <16 x i32> {}, <16 x i32> {})",
-                        parts[0].text, index.text, parts[1].text
-                    ),
-                )
+                self.by_number(from, &index)
             });
-            let index = Ty::int(32, WARP).lanes(0..i64::from(WARP));
-            return self.set(
-                ty,
-                format!("shufflevector <16 x i32> {}, <16 x i32> {}, <32 x i32> {index}", out[0].text, out[1].text),
-            );
+            return self.joined_in_pairs(out.to_vec());
         }
         self.line(format!("store {} {}, ptr %scratch", from.ty.text(), from.text));
         let mut out = Val { ty, text: "poison".to_owned() };
@@ -310,8 +295,6 @@ impl Writer<'_> {
         let value = self.operand(a, ty);
         let value = self.splat(&value);
         let bits = self.running();
-        let element = Element::bits_of(ty);
-        let scalar = Ty::scalar(element);
         if let Some(lanes) = sets {
             let alike = self.with_the_same(ty.bits(), &value, &bits);
             let alike = self.binary("and", &alike, lanes);
@@ -326,8 +309,7 @@ impl Writer<'_> {
         }
         if all {
             let first = self.intrinsic_flag("cttz", &bits);
-            let first =
-                self.set(scalar, format!("extractelement {} {}, i32 {}", value.ty.text(), value.text, first.text));
+            let first = self.element(&value, &first);
             let first = self.splat(&first);
             let same = self.compare("eq", &value, &first);
             let mask = self.mask_value();

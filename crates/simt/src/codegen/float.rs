@@ -325,10 +325,19 @@ impl Writer<'_> {
         let magnitude =
             |this: &mut Self, value: &Val| if *abs { this.intrinsic("fabs", &[value]) } else { value.clone() };
         let (x, y) = (magnitude(self, &a), magnitude(self, &b));
-        let mut value = self.extremum(how, &x, &y);
+        let fixed = |operand: Operand| match operand {
+            Operand::Imm(bits) if *abs => Some(bits & (SIGN as u64 - 1)),
+            Operand::Imm(bits) => Some(bits),
+            Operand::Reg(_) => None,
+        };
+        // A constant comes second.
+        let mut value = match fixed(named[0]) {
+            first @ Some(_) => self.extremum(how, &y, &x, first),
+            None => self.extremum(how, &x, &y, fixed(named[1])),
+        };
         if matches!(&inst.op, Op::FloatMinMax { c: Some(_), .. }) {
-            let third = magnitude(self, &third);
-            return Ok(self.extremum(how, &value, &third));
+            let other = magnitude(self, &third);
+            return Ok(self.extremum(how, &value, &other, fixed(named[2])));
         }
         if *xorsign {
             let (x, y) = (self.bits_of_float(&a), self.bits_of_float(&b));
@@ -372,11 +381,19 @@ impl Writer<'_> {
         })
     }
 
-    /// The operand that is a number, and of two zeros the one with the sign.
-    pub(super) fn extremum(&mut self, Choice { max, nan: strict }: Choice, a: &Val, b: &Val) -> Val {
+    /// The operand that is a number, and of two zeros the one with the sign. The bits of the second are given if it is a constant.
+    fn extremum(&mut self, Choice { max, nan: strict }: Choice, a: &Val, b: &Val, fixed: Option<u64>) -> Val {
         let bits = Element::Int(a.ty.element.bits());
         let first = self.compare(if max { "ogt" } else { "olt" }, a, b);
         let value = self.select(&first, a, b);
+        // Where neither is more, processors' own instructions give the second: a constant is right then, if it is a number and not the zero that gives way to the other one.
+        if let (Some(constant), Element::F32, false) = (fixed, a.ty.element, strict) {
+            let constant = f32::from_bits(constant as u32);
+            let number = !constant.is_nan() && !constant.is_subnormal();
+            if number && (constant != 0.0 || constant.is_sign_positive() == max) {
+                return value;
+            }
+        }
         let equal = self.compare("oeq", a, b);
         let (x, y) = (self.cast("bitcast", a, bits), self.cast("bitcast", b, bits));
         // Equal numbers differ at most in the sign of zero.

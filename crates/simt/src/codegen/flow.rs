@@ -150,6 +150,7 @@ impl Writer<'_> {
                 self.guarded(inst)?;
             }
             self.note_sides(inst);
+            self.note_guesses(inst);
         }
         Ok(Some(()))
     }

@@ -10,6 +10,7 @@
 use warploom_ptx::ir::{BoolOp, Compare, Inst, LogicOp, Op, Operand, ScalarType, TerminatorKind};
 
 use super::function::{Val, Writer};
+use super::guess::Sure;
 use super::memory::Target;
 use super::names::Ty;
 use super::span::Across;
@@ -45,6 +46,7 @@ impl Writer<'_> {
         self.together = true;
         self.mask = self.constant(self.mask_type(), 1).text;
         self.sides.clear();
+        self.sure = Sure::default();
         self.quads.clear();
         self.stored_with.clear();
         self.factors = Factors::default();

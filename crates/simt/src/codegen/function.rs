@@ -6,7 +6,7 @@ use std::fmt::Write;
 use warploom_ptx::ir::Body;
 
 use super::full::Sides;
-use super::guess::Guessed;
+use super::guess::{Guessed, Sure};
 use super::known::Known;
 use super::names::{Element, Ty};
 use super::plan::Plan;
@@ -39,6 +39,7 @@ pub(super) struct Writer<'p> {
     pub(super) first_lane: bool,
     /// The guess that the instruction has found out about.
     pub(super) guessed: Option<Guessed>,
+    pub(super) sure: Sure,
     /// More places that the function needs.
     pub(super) places: Vec<(String, Ty)>,
     /// Those for addresses that are looked at before they are written.
@@ -97,6 +98,7 @@ impl<'p> Writer<'p> {
             inst: 0,
             first_lane: false,
             guessed: None,
+            sure: Sure::default(),
             places: Vec::new(),
             begun: Vec::new(),
             steps: 0,

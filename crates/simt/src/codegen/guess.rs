@@ -3,7 +3,7 @@
 //! Compilers unroll loops so that the trips that are left over come first. Lanes may have different numbers of those, so that nothing is known of the index that the unrolled
 //! loop begins with; mostly they have not, and load and store one element behind the other as before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warploom_ptx::ir::{Body, Inst, ScalarType, Space};
 
@@ -13,7 +13,7 @@ use super::function::{Val, Writer};
 use super::memory::Target;
 use super::names::{Element, Ty};
 use crate::info::KernelInfo;
-use crate::values::ValueId;
+use crate::values::{ValueId, paired};
 
 /// What was found out.
 #[derive(Clone, Debug)]
@@ -24,6 +24,17 @@ pub(super) struct Guessed {
     pub(super) first: Val,
     /// Whether all lanes that run have what was guessed.
     pub(super) holds: Val,
+}
+
+/// What full code knows of guesses since its block began, as it has left where they do not hold.
+#[derive(Default)]
+pub(super) struct Sure {
+    /// The values that have what was guessed of them.
+    values: BTreeSet<ValueId>,
+    /// The instructions that have made addresses of such.
+    addresses: BTreeSet<u32>,
+    /// The last division whose result it has seen to be as guessed.
+    division: Option<u32>,
 }
 
 /// Where lanes are that go to two rows.
@@ -70,6 +81,13 @@ impl Writer<'_> {
         let all = self.read(value);
         let apart = Val { ty: all.ty, text: all.ty.lanes(lanes.iter().copied()) };
         let firsts = self.binary("sub", &all, &apart);
+        if self.is_as_guessed(value) {
+            self.sure.addresses.insert(self.inst);
+            let scalar = Ty::scalar(firsts.ty.element);
+            let first = self.set(scalar, format!("extractelement {} {}, i64 0", firsts.ty.text(), firsts.text));
+            return Some(Guessed { value, first, holds: self.constant(Ty::int(1, 0), 1) });
+        }
+        self.sure.addresses.remove(&self.inst);
         let first = self.first_running(&firsts);
         // Any number will do if none runs.
         let first = self.set(first.ty, format!("freeze {} {}", first.ty.text(), first.text));
@@ -79,11 +97,52 @@ impl Writer<'_> {
         Some(Guessed { value, first, holds })
     }
 
-    /// Whether an access goes to a row that is a guess. In a team no lane has left the others.
+    /// Leaves full code where lanes do not have what is guessed of the quotient or remainder of a division, which is of these numbers beside a common one.
+    /// Whether that can be done.
+    pub(super) fn divides_as_guessed(&mut self, holds: &Val, apart: &[i64]) -> bool {
+        let written = self.plan.info.values.written(self.plan.body, self.inst);
+        let guess = written.and_then(|value| self.plan.info.guess(value));
+        let known = self.full && self.team == 0 && guess.is_some_and(|guess| *guess.lanes.get() == *apart);
+        if known {
+            self.or_leave(holds);
+            self.sure.division = Some(self.inst);
+        }
+        known
+    }
+
+    /// Whether full code has seen that a value has what was guessed of it.
+    pub(super) fn is_as_guessed(&self, value: ValueId) -> bool {
+        self.full && self.sure.values.contains(&value)
+    }
+
+    /// Notes of the results of an instruction, which full code has just run, whether they have what was guessed of them.
+    pub(super) fn note_guesses(&mut self, inst: &Inst) {
+        if !self.full || self.team > 0 {
+            return;
+        }
+        let divided = self.sure.division == Some(self.inst);
+        let derived = self.plan.info.derived.get(&self.inst);
+        let same = derived.is_some_and(|operands| operands.iter().all(|value| self.is_as_guessed(*value)));
+        let operands = inst.operands();
+        for (_, value) in paired(&operands, self.values).filter(|(operand, _)| operand.def().is_some()) {
+            let Some(value) = value else { continue };
+            if inst.guard.is_none() && (same || divided) {
+                self.sure.values.insert(value);
+            } else {
+                self.sure.values.remove(&value);
+            }
+        }
+    }
+
+    /// Whether an access goes to a row that is a guess, and that full code does not know of. In a team no lane has left the others.
     fn is_guess(&self, target: &Target) -> bool {
+        let guessed = &self.plan.info.guessed;
         self.team == 0
             && target.flag.text != "true"
-            && self.plan.access(self.inst).is_some_and(|(_, access)| self.plan.info.is_guessed(access))
+            && self.plan.access(self.inst).is_some_and(|(_, access)| {
+                let sure = |inst: &u32| self.full && self.sure.addresses.contains(inst);
+                access.told_by.iter().any(|inst| guessed.contains_key(inst) && !sure(inst))
+            })
     }
 
     /// Of an access to a row that is a guess, writes what is done where that does not hold, and is then where it does: what comes behind both is joined at the label that is
@@ -265,10 +324,7 @@ impl Writer<'_> {
         let others = self.binary("xor", &in_first, &running);
         let [before, after] = [&in_first, &others].map(|mask| self.bits_of(&mask.text));
         let zeros = self.intrinsic_flag("cttz", &after);
-        let distance = self.set(
-            Ty::scalar(beside.ty.element),
-            format!("extractelement {} {}, {} {}", beside.ty.text(), beside.text, zeros.ty.text(), zeros.text),
-        );
+        let distance = self.element(beside, &zeros);
         // Any number will do if there is no other.
         let distance = self.set(distance.ty, format!("freeze {} {}", distance.ty.text(), distance.text));
         let common = self.splat(&distance);

@@ -54,6 +54,9 @@ impl Writer<'_> {
         }
         let scalar = Ty { lanes: 0, ..a.ty };
         let first = self.set(scalar, format!("extractelement {} {}, i32 0", a.ty.text(), a.text));
+        if self.is_as_guessed(value) {
+            return Some((first, apart, self.constant(Ty::int(1, 0), 1)));
+        }
         let all = self.splat(&first);
         let steps = Val { ty: a.ty, text: a.ty.lanes(apart.iter().copied()) };
         let expected = self.binary("add", &all, &steps);
@@ -62,7 +65,8 @@ impl Writer<'_> {
         Some((first, apart, holds))
     }
 
-    /// Indices are taken apart into rows and columns: as a row has many of them, the quotient mostly is one for all lanes, and one division tells it.
+    /// Indices are taken apart into rows and columns: as a row has many of them, the quotient mostly is one for all lanes, and one division tells it. Full code is left
+    /// where it is not, so that what is computed of it there is known to be the same for all lanes.
     fn divided_once(
         &mut self,
         remainder: bool,
@@ -87,6 +91,14 @@ impl Writer<'_> {
             self.compare("ule", first, &number(most - extent)),
         ];
         let fine = tests.iter().fold(holds, |all, test| self.joined("and", &all, test));
+        let apart = if remainder { apart } else { vec![0; apart.len()] };
+        let once_for_all = |this: &mut Self| {
+            let all = this.splat(if remainder { &rest } else { &quotient });
+            this.binary("add", &all, &Val { ty: a.ty, text: a.ty.lanes(apart.iter().copied()) })
+        };
+        if self.divides_as_guessed(&fine, &apart) {
+            return once_for_all(self);
+        }
         let place = self.new_place(a.ty);
         let [once, each, done] = [(); 3].map(|()| self.fresh());
         self.line(format!("br i1 {}, label %L{once}, label %L{each}, !prof !2", fine.text));
@@ -95,12 +107,7 @@ impl Writer<'_> {
         self.store(&result, &place);
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{once}"));
-        let result = if remainder {
-            let all = self.splat(&rest);
-            self.binary("add", &all, &Val { ty: a.ty, text: a.ty.lanes(apart) })
-        } else {
-            self.splat(&quotient)
-        };
+        let result = once_for_all(self);
         self.store(&result, &place);
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{done}"));

@@ -345,10 +345,7 @@ impl Writer<'_> {
         let zero = self.intrinsic_flag("ctlz", &bits);
         let top = self.constant(bits.ty, 31);
         let last = self.binary("sub", &top, &zero);
-        self.set(
-            Ty::scalar(value.ty.element),
-            format!("extractelement {} {}, i32 {}", value.ty.text(), value.text, last.text),
-        )
+        self.element(value, &last)
     }
 
     /// Where an access goes, as far as it is known.

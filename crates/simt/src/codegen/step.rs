@@ -151,10 +151,7 @@ impl Writer<'_> {
     pub(super) fn first_running(&mut self, value: &Val) -> Val {
         let bits = self.running();
         let lane = self.intrinsic_flag("cttz", &bits);
-        self.set(
-            Ty::scalar(value.ty.element),
-            format!("extractelement {} {}, i32 {}", value.ty.text(), value.text, lane.text),
-        )
+        self.element(value, &lane)
     }
 }
 
