@@ -275,6 +275,19 @@ fn every_second_element_is_taken_out_of_what_lies_between_where_some_lanes_run_t
     }
 }
 
+#[test]
+fn what_later_gangs_load_is_fetched_once_for_each_row() {
+    for processor in [AVX2, AVX512] {
+        // Two loads of one base, and one of another.
+        assert_eq!(count(&code("", processor), "prefetcht0"), 1);
+        let line = "ld.param.u64 %rd4, [p+8]; add.s64 %rd4, %rd4, %rd2; ld.global.u32 %r3, [%rd4];";
+        assert_eq!(count(&code(line, processor), "prefetcht0"), 2);
+        // Not what is gathered.
+        let line = "mul.wide.u32 %rd4, %r1, 132; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];";
+        assert_eq!(count(&code(line, processor), "prefetcht0"), 1);
+    }
+}
+
 /// How many lines a kernel prefetches in which the threads of a CTA go through a row and count what is greater than a word, which takes gangs apart; `step` is what the loop
 /// goes on by, and `until` where it ends.
 #[test]
@@ -357,10 +370,10 @@ fn only_results_that_fill_lines_go_past_the_caches() {
             instructions(&text).filter(|line| line.starts_with(what)).count() as u32
         };
         assert_eq!(past("c", "vmovnt"), 32 / lanes);
-        // Where they do not, the lines of one of the next CTAs are fetched.
-        assert_eq!(past("c", "prefetch"), 2);
+        // Two lines of each of two rows that are loaded; where results do not fill lines, those of one of the next CTAs.
+        assert_eq!(past("c", "prefetch"), 4 + 2);
         // What is loaded too is in a cache.
-        assert_eq!(past("b", "vmovnt") + past("b", "prefetch"), 0);
+        assert_eq!([past("b", "vmovnt"), past("b", "prefetch")], [0, 4]);
     }
     assert!(!sums_to("c", AVX2, 8).contains("vmovnt"), "half a line");
 }

@@ -152,6 +152,7 @@ impl Writer<'_> {
             self.store(&yes, &format!("%h{site}"));
         }
         self.fetch_later_cta(target);
+        self.fetch_later_gang(target);
         self.fetch_next_gang(target);
         Ok(())
     }
