@@ -613,3 +613,17 @@ fn rows_a_grid_apart_are_fetched_trips_ahead() {
     // Not the lines of a tile, which are short.
     assert_eq!(lines("znver4", TILE), [0, 0]);
 }
+
+#[test]
+fn rows_of_the_next_tile_are_fetched_among_multiplications() {
+    let fetched = |cpu: &str, text: &str| {
+        let code = code_for(cpu, text, [16, 16, 1]);
+        code.lines().filter(|line| line.contains("prefetcht0")).count()
+    };
+    let again = "ld.shared.f32 %f4, [%r8+4]; ld.shared.f32 %f5, [%r10+64]; fma.rn.f32 %f1, %f4, %f5, %f1;\n";
+    let longer = TILE.replace("bar.sync 0;\nadd.s64", &format!("{} bar.sync 0;\nadd.s64", again.repeat(6)));
+    for cpu in ["x86-64-v3", "x86-64-v4"] {
+        // A row of each gang, of those that are a parameter apart, if there are many multiplications.
+        assert_eq!(fetched(cpu, &longer) - fetched(cpu, TILE), 16, "{cpu}");
+    }
+}

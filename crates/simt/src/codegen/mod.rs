@@ -7,6 +7,7 @@
 //! What is not covered is [`Declined`], with the reason, and never guessed.
 
 mod ahead;
+mod among;
 mod approx;
 mod arithmetic;
 mod arms;

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use warploom_ptx::ir::{Base, Op, Semantics, Space};
 
+use super::among::Among;
 use super::exchange::is_exchange;
 use super::function::Writer;
 use super::how::{How, how};
@@ -61,7 +62,9 @@ impl Writer<'_> {
         fits
     }
 
-    pub(super) fn write_stretch(&mut self, stretch: &Range<u32>) -> Result<(), String> {
+    /// Writes one, and has rows fetched among its multiplications.
+    pub(super) fn write_stretch(&mut self, stretch: &Range<u32>, among: Option<&mut Among>) -> Result<(), String> {
+        let mut among = among;
         self.leaves_at = Some(stretch.start);
         for at in stretch.clone() {
             let inst = self.turn_to(at);
@@ -78,6 +81,9 @@ impl Writer<'_> {
                 self.line("call void asm sideeffect \"\", \"~{memory}\"()");
             }
             for at in stretch.clone() {
+                if let Some(among) = among.as_deref_mut().filter(|_| first == 0) {
+                    self.fetch_among(among, at);
+                }
                 let inst = self.turn_to(at);
                 let members = if self.is_led(at) { 0..self.leaders(at) } else { first..first + few };
                 for member in members {

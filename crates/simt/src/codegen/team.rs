@@ -193,6 +193,7 @@ impl Writer<'_> {
 
     /// Writes instructions; false if a barrier ends them.
     fn team_insts(&mut self, range: std::ops::Range<u32>) -> Result<bool, String> {
+        let mut among = self.rows_among(&range);
         let mut rest = range;
         while let Some(number) = rest.next() {
             if let Some(stream) = self.stream(number..rest.end) {
@@ -202,7 +203,7 @@ impl Writer<'_> {
             }
             if let Some(stretch) = self.stretch(number..rest.end) {
                 rest = stretch.end..rest.end;
-                self.write_stretch(&stretch)?;
+                self.write_stretch(&stretch, among.as_mut())?;
                 continue;
             }
             self.inst = number;
@@ -218,6 +219,9 @@ impl Writer<'_> {
             if self.defers(number) {
                 self.note_for_all(inst);
                 continue;
+            }
+            if let Some(among) = &mut among {
+                self.fetch_among(among, number);
             }
             let members = self.leaders(number);
             self.look_at_all(inst, members)?;
@@ -338,6 +342,9 @@ impl Writer<'_> {
         self.member = 0;
         if let Some(all) = all {
             self.or_leave(&all);
+        }
+        if let Some(first) = self.target(inst, space, address)?.first {
+            self.note_trip(&first);
         }
         Ok(())
     }

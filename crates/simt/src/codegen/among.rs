@@ -1,0 +1,108 @@
+//! Rows of tiles that a team loads in the next trip of its loop, fetched among the multiplications of this one. A processor that has as many multiplications before it as it holds sees none of
+//! the loads behind them; fetched together, beside the loads of this trip, the rows would only keep those waiting.
+
+use std::ops::Range;
+
+use warploom_ptx::ir::{Op, Semantics, Space};
+
+use super::ahead::{Cache, LINE};
+use super::function::{Val, Writer};
+use super::names::Ty;
+use super::span::Across;
+use crate::access::Pattern;
+
+/// Of fewer multiplications the processor sees what is behind them.
+const FEW: usize = 8;
+
+/// Rows that are fetched among the multiplications of a block.
+pub(super) struct Among {
+    /// By row: what loads it, and for which gang of the team.
+    rows: Vec<(u32, u32)>,
+    /// The multiplications that are still to be written.
+    left: usize,
+}
+
+impl Writer<'_> {
+    /// What is fetched among some instructions of a block, if anything is.
+    pub(super) fn rows_among(&self, insts: &Range<u32>) -> Option<Among> {
+        let body = self.body();
+        let multiplies = |inst: &u32| matches!(body.insts[*inst as usize].op, Op::Fma { .. });
+        let left = insts.clone().filter(multiplies).count();
+        let inner = body.innermost_loops()[*self.plan.block_of.get(insts.start as usize)? as usize]?;
+        if left < FEW || !self.plan.machine().x86 {
+            return None;
+        }
+        let blocks = body.loops[inner as usize].blocks.clone();
+        let loads = blocks.flat_map(|block| body.blocks[block as usize].insts.clone());
+        let loads = loads.filter(|inst| self.is_row_of_a_tile(*inst));
+        let rows: Vec<_> = loads.flat_map(|inst| (0..self.team).map(move |member| (inst, member))).collect();
+        (!rows.is_empty()).then_some(Among { rows, left })
+    }
+
+    /// Whether an instruction loads a row for each gang of the team, which lie a step apart.
+    fn is_row_of_a_tile(&self, number: u32) -> bool {
+        let inst = &self.body().insts[number as usize];
+        let plain = matches!(inst.op, Op::Ld { space: Space::Global, semantics: Semantics::Weak, .. });
+        let address = self.plan.address_of(number).filter(|_| plain && inst.guard.is_none());
+        let Some((_, access)) = self.plan.access(number) else { return false };
+        let row = access.pattern == Pattern::Contiguous && self.lanes() * access.bytes >= LINE;
+        // What is loaded and what is multiplied stand in one function then.
+        row && self.plan.is_one_team() && address.is_some_and(|address| self.plan.across(address) == &Across::Even)
+    }
+
+    /// Notes how far the rows that an instruction loads are from those of the last trip.
+    pub(super) fn note_trip(&mut self, first: &Val) {
+        let block = self.plan.block_of[self.inst as usize];
+        if !self.is_row_of_a_tile(self.inst) || self.body().innermost_loops()[block as usize].is_none() {
+            return;
+        }
+        let [last, way] = self.places_of_trips(self.inst);
+        let before = self.set(first.ty, format!("load i64, ptr {last}"));
+        self.store(first, &last);
+        let by = self.binary("sub", first, &before);
+        // The first trip tells nothing.
+        let none = self.constant(first.ty, 0);
+        let is_first = self.compare("eq", &before, &none);
+        let by = self.select(&is_first, &none, &by);
+        self.store(&by, &way);
+    }
+
+    /// Where the first row of a load in the last trip is kept, and how far that of this one is from it.
+    fn places_of_trips(&mut self, load: u32) -> [String; 2] {
+        let places = ["last", "way"].map(|what| format!("%{what}{load}"));
+        if !self.begun.contains(&places[0]) {
+            self.begun.extend(places.clone());
+        }
+        places
+    }
+
+    /// Has the share of rows fetched that comes with an instruction.
+    pub(super) fn fetch_among(&mut self, among: &mut Among, number: u32) {
+        let Op::Fma { .. } = self.body().insts[number as usize].op else { return };
+        let share = among.rows.len().div_ceil(among.left.max(1));
+        among.left = among.left.saturating_sub(1);
+        let rows: Vec<_> = among.rows.drain(..share.min(among.rows.len())).collect();
+        for (load, member) in rows {
+            self.fetch_next_row(load, member);
+        }
+        self.turn_to(number);
+    }
+
+    /// Has the lines fetched that a row ends in, and those before that lie within it: where it begins within a line, that is mostly another row's end.
+    fn fetch_next_row(&mut self, load: u32, member: u32) {
+        let inst = self.turn_to(load);
+        let Op::Ld { space, addr, .. } = inst.op else { return };
+        let target = self.of_member(member, |this| this.target(inst, space, addr));
+        let Some(first) = target.as_ref().ok().and_then(|target| target.first.clone()) else { return };
+        let word = Ty::int(64, 0);
+        let [_, way] = self.places_of_trips(load);
+        let way = self.set(word, format!("load i64, ptr {way}"));
+        let there = self.binary("add", &first, &way);
+        let there = self.set(word, format!("inttoptr i64 {} to ptr", there.text)).text;
+        let bytes = self.plan.access(load).map_or(0, |(_, access)| access.bytes) * self.lanes();
+        for end in (LINE..=bytes).step_by(LINE as usize) {
+            let line = self.offset(&there, end - 1);
+            self.prefetch(&line, Cache::First);
+        }
+    }
+}
