@@ -180,7 +180,7 @@ impl Writer<'_> {
             if let Some(value) = value {
                 let value = self.splat(&value);
                 let place = self.offset("%scratch", (1 + at as u32) * lanes * bytes);
-                self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
+                self.store_for_lanes(&value, &place);
             }
         }
         let bits = self.running();
@@ -223,7 +223,7 @@ impl Writer<'_> {
             let target = self.target(inst, Space::Shared, *addr)?;
             let all = self.short_addresses(inst, &target)?;
             let place = self.offset("%addresses", 4 * lanes * member);
-            self.store(&all, &place);
+            self.store_for_lanes(&all, &place);
         }
         self.member = 0;
         let b = self.operand(b, *ty);

@@ -130,7 +130,7 @@ impl Writer<'_> {
                 let before = self.load(places, "%addresses");
                 let by = self.constant(places, i64::from(bytes));
                 let behind = self.binary("add", &before, &by);
-                self.line(format!("store {} {}, ptr %addresses, align 64", places.text(), behind.text));
+                self.store_for_lanes(&behind, "%addresses");
             }
             let operand: Operand = *operand;
             let value = self.operand(operand, *ty);

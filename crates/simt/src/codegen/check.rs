@@ -273,7 +273,7 @@ impl Writer<'_> {
             }
             _ => all.clone(),
         };
-        self.line(format!("store {} {}, ptr %addresses, align 64", pointers.ty.text(), pointers.text));
+        self.store_for_lanes(&pointers, "%addresses");
     }
 
     /// Where a pattern does not hold because of lanes that do not run, what does run may be allowed all the same: only else the executor is asked.

@@ -76,7 +76,7 @@ impl Writer<'_> {
         for (at, value) in values.iter().enumerate() {
             let value = self.splat(value);
             let place = self.offset("%scratch", at as u32 * lanes * bytes);
-            self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
+            self.store_for_lanes(&value, &place);
         }
         let name = format!("@store_lanes{width}x{count}{}", if strong { "s" } else { "" });
         let mut parts = String::new();

@@ -58,14 +58,14 @@ impl Writer<'_> {
     /// All lanes of a gang add to what is kept of their places.
     pub(super) fn add_later(&mut self, inst: &Inst, update: &Update, target: &Target, b: &Val) -> Result<(), String> {
         if b.ty.lanes != 0 {
-            self.line(format!("store {} {}, ptr %scratch, align 64", b.ty.text(), b.text));
+            self.store_for_lanes(b, "%scratch");
         }
         let (near, far, done) = (self.fresh(), self.fresh(), self.fresh());
         let (inside, places) = self.places_in_row(inst, target)?;
         let inside = self.all_run(&inside);
         self.line(format!("br i1 {}, label %L{near}, label %L{far}, !prof !2", inside.text));
         self.label(&format!("L{near}"));
-        self.store(&places, "%addresses");
+        self.store_for_lanes(&places, "%addresses");
         let row = self.field(context::ROW);
         let row = self.set(Ty::int(64, 0), format!("load ptr, ptr {row}, align 8")).text;
         let name = self.near_function(update, b.ty.lanes != 0);

@@ -75,6 +75,23 @@ impl Writer<'_> {
         self.set(scalar, text)
     }
 
+    /// Stores a vector that is to be loaded again lane by lane, in parts that loads are handed at once: see [`Writer::element`].
+    pub(super) fn store_for_lanes(&mut self, value: &Val, place: &str) {
+        /// Bytes of a part.
+        const PART: u32 = 32;
+        let bytes = value.ty.element.bits() / 8;
+        let lanes = PART / bytes;
+        if !self.plan.has_wide_vectors() || value.ty.lanes <= lanes {
+            return self.store(value, place);
+        }
+        for first in (0..value.ty.lanes).step_by(lanes as usize) {
+            let part = self.shuffled(value, (first..first + lanes).map(i64::from));
+            let place = self.offset(place, first * bytes);
+            // LLVM would join them again.
+            self.line(format!("store volatile {} {}, ptr {place}, align {PART}", part.ty.text(), part.text));
+        }
+    }
+
     /// A vector of memory, and what it holds where the mask is off, from which nothing is loaded.
     pub(super) fn masked_load(&mut self, pointer: &str, ty: Ty, align: u32, [mask, off]: [&str; 2]) -> Val {
         let (text, lanes) = (ty.text(), ty.lanes);
