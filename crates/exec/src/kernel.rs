@@ -59,6 +59,11 @@ pub trait LoadedKernel: Send + Sync {
         None
     }
 
+    /// Whether CTAs may be started in any order: none waits for another one.
+    fn has_independent_ctas(&self) -> bool {
+        false
+    }
+
     /// Runs units that nobody has begun, CTAs or clusters: those with the numbers `units`, which are not empty, in ascending order. It comes
     /// back before the end of the batch where [`Grid::poll`] says so, and with the first CTA that does not finish.
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {

@@ -2,6 +2,7 @@
 
 mod pace;
 mod report;
+mod stretches;
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use crate::kernel::{Cta, CtaExit, Worker};
 use crate::pool::Report;
 use pace::{Pace, Wakes};
 pub(crate) use report::{Seen, defect_of, fault_of};
+use stretches::Stretches;
 
 /// CTAs that one worker may hold begun and put aside before it takes fresh ones no more, as on a GPU: a grid that does not exceed it can
 /// wait for itself.
@@ -57,9 +59,11 @@ pub(crate) struct Run {
 #[repr(C)]
 struct Counts {
     _before: Gap,
-    /// The next unit to issue; units are issued in ascending order.
+    /// The next unit to issue, where units are issued in ascending order.
     issued: AtomicU64,
-    _behind_issued: Gap,
+    /// Those to issue, where they are not.
+    stretches: Stretches,
+    _behind_issued: MaybeUninit<[u64; 6]>,
     finished: AtomicU64,
     _behind_finished: Gap,
     parked: ParkedQueue,
@@ -76,9 +80,10 @@ const _: () = assert!(size_of::<Run>() + 2 * size_of::<usize>() <= 1032);
 
 impl Default for Counts {
     fn default() -> Counts {
-        let [_before, _behind_issued, _behind_finished, _behind] = [Gap::uninit(); 4];
-        let (issued, finished, parked, moves) = Default::default();
-        Counts { _before, issued, _behind_issued, finished, _behind_finished, parked, moves, _behind }
+        let [_before, _behind_finished, _behind] = [Gap::uninit(); 3];
+        let _behind_issued = MaybeUninit::uninit();
+        let (issued, stretches, finished, parked, moves) = Default::default();
+        Counts { _before, issued, stretches, _behind_issued, finished, _behind_finished, parked, moves, _behind }
     }
 }
 
@@ -131,12 +136,14 @@ impl Run {
         let workers = u64::from(grid.launch.workers.count(workers).max(1));
         let cooperative = grid.launch.cooperative.is_some();
         let resident = workers * RESIDENT_PER_WORKER * u64::from(grid.parts);
+        let any_order = !cooperative && grid.launch.kernel.has_independent_ctas();
+        let stretches = if any_order { Stretches::new(units, workers) } else { Stretches::default() };
         Run {
             device,
             units,
             claims: if cooperative { u64::MAX } else { 4 * workers },
             most_resident: if cooperative { u64::MAX } else { resident },
-            counts: Counts::default(),
+            counts: Counts { stretches, ..Counts::default() },
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             is_expected: AtomicBool::new(false),
@@ -151,6 +158,7 @@ impl Run {
     /// Of a grid that a thread has begun: `next` is the first unit that it has not.
     pub(crate) fn begun(mut self, next: u64) -> Run {
         // The one before has not ended.
+        self.counts.stretches = Stretches::default();
         self.counts.issued = AtomicU64::new(next);
         self.counts.finished = AtomicU64::new(next - 1);
         self
@@ -171,8 +179,7 @@ impl Run {
             return 0;
         }
         let parked = self.counts.parked.count.load(Ordering::Relaxed) as u64;
-        let fresh = self.units.saturating_sub(self.counts.issued.load(Ordering::Relaxed));
-        (parked + fresh).saturating_sub(1).min(u64::from(limit)) as u32
+        (parked + self.fresh()).saturating_sub(1).min(u64::from(limit)) as u32
     }
 
     /// How many of `wanted` workers may be woken for it, which then counts.
@@ -188,15 +195,26 @@ impl Run {
         self.counts.finished.load(Ordering::Acquire) >= self.units
     }
 
+    /// Units that nobody has claimed.
+    fn fresh(&self) -> u64 {
+        if self.counts.stretches.are_none() {
+            self.units.saturating_sub(self.counts.issued.load(Ordering::SeqCst))
+        } else {
+            self.counts.stretches.left()
+        }
+    }
+
     fn can_issue(&self) -> bool {
-        self.counts.issued.load(Ordering::SeqCst) < self.units
-            && self.counts.parked.resident.load(Ordering::Relaxed) < self.most_resident
+        self.fresh() != 0 && self.counts.parked.resident.load(Ordering::Relaxed) < self.most_resident
     }
 
     /// Claims units that nobody has begun, `most` at most.
     fn claim(&self, most: u64) -> Option<(u64, u64)> {
         if !self.can_issue() {
             return None;
+        }
+        if !self.counts.stretches.are_none() {
+            return self.counts.stretches.claim(most);
         }
         // The fewer are left, the fewer at once: so all workers come to the end of the grid at about the same time.
         let behind = |first: u64| {
@@ -430,10 +448,14 @@ impl Run {
         }
         self.grid.cancelled.store(true, Ordering::SeqCst);
         self.grid.watch.raise_all();
-        let issued = self.counts.issued.swap(self.units, Ordering::SeqCst).min(self.units);
-        if issued < self.units {
+        let left = if self.counts.stretches.are_none() {
+            self.units.saturating_sub(self.counts.issued.swap(self.units, Ordering::SeqCst))
+        } else {
+            self.counts.stretches.drain()
+        };
+        if left != 0 {
             // The caller's own unit is unfinished, or nothing runs: in that case this completes the grid.
-            self.finish(self.units - issued);
+            self.finish(left);
         }
         self.drop_parked();
     }

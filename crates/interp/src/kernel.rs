@@ -97,7 +97,8 @@ pub(crate) fn load_for(
         && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
     let through = source.body.as_ref().filter(|body| body.runs_through()).map(|body| body.insts.len() as u64);
     let observed = observed.is_some();
-    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster, through, observed })
+    let independent = !observed && source.body.as_ref().is_some_and(|body| body.has_independent_ctas());
+    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster, through, independent, observed })
 }
 
 /// Whether there is such an operation in a function.
@@ -127,6 +128,8 @@ pub(crate) struct InterpretedKernel {
     meets_cluster: bool,
     /// Its instructions, if a thread runs each of them once at most and waits for nobody.
     through: Option<u64>,
+    /// Its CTAs may be started in any order, and nobody is told in which they are.
+    independent: bool,
     /// It says what it does.
     observed: bool,
     /// Unique in the process, so that kept state is known to belong to this kernel.
@@ -195,6 +198,10 @@ impl LoadedKernel for InterpretedKernel {
         let exit = self.rounds(&mut state, grid, worker);
         cta.state = Some(state);
         exit
+    }
+
+    fn has_independent_ctas(&self) -> bool {
+        self.independent
     }
 
     fn ends_within(&self, launch: &Launch) -> Option<u64> {

@@ -308,6 +308,7 @@ impl Task<'_> {
             cta: self.cta,
             steps,
             through: body.runs_through().then_some(body.insts.len() as u64),
+            independent: body.has_independent_ctas(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }

@@ -47,6 +47,8 @@ pub(crate) struct CompiledKernel {
     pub(crate) ways: Option<Ways>,
     /// Its instructions, if a thread runs each of them once at most and waits for nobody.
     pub(crate) through: Option<u64>,
+    /// Whether its CTAs may be started in any order.
+    pub(crate) independent: bool,
     /// Whether one of the sites keeps back what it adds.
     pub(crate) keeps_back: bool,
     /// Unique in the process.
@@ -96,6 +98,10 @@ impl LoadedKernel for CompiledKernel {
 
     fn stack_need(&self) -> usize {
         self.stack_need
+    }
+
+    fn has_independent_ctas(&self) -> bool {
+        self.independent
     }
 
     fn ends_within(&self, launch: &Launch) -> Option<u64> {

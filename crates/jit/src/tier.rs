@@ -386,6 +386,10 @@ impl LoadedKernel for Shape {
         self.source.interpreted.state_type()
     }
 
+    fn has_independent_ctas(&self) -> bool {
+        self.source.interpreted.has_independent_ctas()
+    }
+
     fn ends_within(&self, launch: &Launch) -> Option<u64> {
         // Not behind the compiler.
         let waits = self.waits(launch, launch.ctas());

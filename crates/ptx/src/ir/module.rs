@@ -2,7 +2,7 @@
 
 use super::{
     AddressTarget, BarrierOp, BlockId, Builtin, FunctionId, GlobalId, HintOp, Loop, MnemonicId, Op, Predicate, Reg,
-    ScalarType, Space,
+    ScalarType, Semantics, Space,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -261,13 +261,32 @@ impl Body {
 
     /// Whether each instruction runs once at most, and none waits for anybody but threads of the CTA: there are no loops, and nothing is called.
     pub fn runs_through(&self) -> bool {
-        let waits = |op: &Op| match op {
-            Op::Call { .. } | Op::Nanosleep { .. } | Op::Async(_) | Op::Mbarrier(_) => true,
-            Op::Hint(hint) => *hint == HintOp::WaitDependencies,
-            Op::Barrier(barrier) => matches!(barrier, BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }),
+        self.loops.is_empty() && !self.insts.iter().any(|inst| may_wait(&inst.op))
+    }
+
+    /// Whether CTAs may be started in any order: nothing is called, and no loop looks again at what threads of other CTAs change meanwhile, as those do that wait for CTAs before theirs.
+    pub fn has_independent_ctas(&self) -> bool {
+        let looks = |op: &Op| match op {
+            Op::Ld { space, semantics, .. } => *semantics != Semantics::Weak && *space != Space::Shared,
+            Op::Atom { space, dst, .. } => dst.is_some() && *space != Space::Shared,
+            Op::Fence(_) => true,
             _ => false,
         };
-        self.loops.is_empty() && !self.insts.iter().any(|inst| waits(&inst.op))
+        let looping =
+            self.loops.iter().flat_map(|inner| &self.blocks[inner.blocks.start as usize..inner.blocks.end as usize]);
+        let looks_again =
+            looping.flat_map(|block| block.insts.clone()).any(|inst| looks(&self.insts[inst as usize].op));
+        !looks_again && !self.insts.iter().any(|inst| may_wait(&inst.op))
+    }
+}
+
+/// Whether an instruction may wait for threads of other CTAs, or another grid.
+fn may_wait(op: &Op) -> bool {
+    match op {
+        Op::Call { .. } | Op::Nanosleep { .. } | Op::Async(_) | Op::Mbarrier(_) => true,
+        Op::Hint(hint) => *hint == HintOp::WaitDependencies,
+        Op::Barrier(barrier) => matches!(barrier, BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }),
+        _ => false,
     }
 }
 

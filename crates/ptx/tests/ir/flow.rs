@@ -297,3 +297,38 @@ fn what_has_no_loops_and_waits_for_nobody_else_runs_through() {
         assert!(!runs_through(body), "{body}");
     }
 }
+
+#[test]
+fn who_looks_again_at_what_others_change_waits_for_other_ctas() {
+    let independent = |body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n\
+             .reg .b64 %rd<3>; .reg .b32 %r<5>; .reg .pred %p; .shared .b32 s;\nld.param.u64 %rd1, [a];\n{body}\nret;\n}}\n"
+        );
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        let kernel = &module.functions[0];
+        kernel.body.as_ref().expect("code").has_independent_ctas()
+    };
+    let around = |inside: &str| format!("L: {inside}\nsetp.ne.u32 %p, %r1, 0; @%p bra L;");
+    for inside in [
+        "ld.global.u32 %r1, [%rd1];",
+        "red.global.add.u32 [%rd1], 1; add.u32 %r1, %r1, -1;",
+        "atom.shared.add.u32 %r1, [s], -1;",
+        "ld.volatile.shared.u32 %r1, [s];",
+        "bar.sync 0; add.u32 %r1, %r1, -1;",
+    ] {
+        assert!(independent(&around(inside)), "{inside}");
+    }
+    for inside in [
+        "ld.volatile.global.u32 %r1, [%rd1];",
+        "ld.relaxed.gpu.u32 %r1, [%rd1];",
+        "ld.acquire.gpu.global.u32 %r1, [%rd1];",
+        "atom.global.cas.b32 %r1, [%rd1], 0, 1;",
+        "membar.gl; ld.global.u32 %r1, [%rd1];",
+        "nanosleep.u32 20; ld.global.u32 %r1, [%rd1];",
+    ] {
+        assert!(!independent(&around(inside)), "{inside}");
+        // Once it may: it does not wait for what it finds.
+        assert_eq!(independent(inside), !inside.contains("nanosleep"), "{inside}");
+    }
+}
