@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use warploom_ptx::ir::{Op, Semantics, Space};
+use warploom_ptx::ir::{Address, Inst, Op, Semantics, Space};
 
 use super::ahead::{Cache, LINE};
-use super::function::{Val, Writer};
+use super::function::Writer;
 use super::names::Ty;
 use super::span::Across;
 use crate::access::Pattern;
@@ -50,21 +50,23 @@ impl Writer<'_> {
         row && self.plan.is_one_team() && address.is_some_and(|address| self.plan.across(address) == &Across::Even)
     }
 
-    /// Notes how far the rows that an instruction loads are from those of the last trip.
-    pub(super) fn note_trip(&mut self, first: &Val) {
+    /// Notes how far the rows that an instruction loads, if it does, are from those of the last trip.
+    pub(super) fn note_trip(&mut self, inst: &Inst, space: Space, address: Address) -> Result<(), String> {
         let block = self.plan.block_of[self.inst as usize];
         if !self.is_row_of_a_tile(self.inst) || self.body().innermost_loops()[block as usize].is_none() {
-            return;
+            return Ok(());
         }
+        let Some(first) = self.target(inst, space, address)?.first else { return Ok(()) };
         let [last, way] = self.places_of_trips(self.inst);
         let before = self.set(first.ty, format!("load i64, ptr {last}"));
-        self.store(first, &last);
-        let by = self.binary("sub", first, &before);
+        self.store(&first, &last);
+        let by = self.binary("sub", &first, &before);
         // The first trip tells nothing.
         let none = self.constant(first.ty, 0);
         let is_first = self.compare("eq", &before, &none);
         let by = self.select(&is_first, &none, &by);
         self.store(&by, &way);
+        Ok(())
     }
 
     /// Where the first row of a load in the last trip is kept, and how far that of this one is from it.

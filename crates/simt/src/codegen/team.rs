@@ -343,10 +343,7 @@ impl Writer<'_> {
         if let Some(all) = all {
             self.or_leave(&all);
         }
-        if let Some(first) = self.target(inst, space, address)?.first {
-            self.note_trip(&first);
-        }
-        Ok(())
+        self.note_trip(inst, space, address)
     }
 
     /// Of an access whose addresses are as far apart from gang to gang: whether that is not so far that they go around the end of numbers. Then what lies between the
