@@ -26,6 +26,8 @@ pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
 /// Most units that are claimed at once: neighbours, which mostly go on in memory where the one before has ended. With short ones that stream through
 /// a row of a matrix, claims of 32 took twice as long as those of a whole row.
 const LARGEST_CLAIM: u64 = 1024;
+/// Claims that what is left for each worker is divided into, so that all come to the end of the grid at about the same time.
+const CLAIMS: u64 = 4;
 /// [`Run::listed`] of a run that the queue does not list.
 pub(crate) const UNLISTED: usize = usize::MAX;
 
@@ -141,7 +143,7 @@ impl Run {
         Run {
             device,
             units,
-            claims: if cooperative { u64::MAX } else { 4 * workers },
+            claims: if cooperative { u64::MAX } else { CLAIMS * workers },
             most_resident: if cooperative { u64::MAX } else { resident },
             counts: Counts { stretches, ..Counts::default() },
             listed: AtomicUsize::new(UNLISTED),

@@ -93,25 +93,11 @@ impl Uniformity {
                 found = fixpoint(parting, guesses);
             }
         }
-        let Fixpoint { shapes, mut guesses, splits, gang_splits, .. } = found;
-        for (guess, shape) in guesses.iter_mut().zip(&shapes) {
+        for (guess, shape) in found.guesses.iter_mut().zip(&found.shapes) {
             guess.take_if(|_| !matches!(shape, Shape::Varying(_)));
         }
-        let derived = derived(
-            body,
-            &guesses,
-            &Transfer {
-                body,
-                values,
-                gangs,
-                ranges,
-                alignments,
-                shapes: &shapes,
-                guesses: &[],
-                apart: false,
-                guessing: false,
-            },
-        );
+        let derived = found.derived();
+        let Fixpoint { shapes, guesses, splits, gang_splits, .. } = found;
         let mut divergence = Divergence::new(body, splits, &shapes, values);
         divergence.some_end = some || some_end(body, &divergence, &gang_splits, &shapes, values);
         if some {
@@ -207,31 +193,6 @@ fn follow(body: &Body, values: &Values, guesses: &[Option<Affine>], steady: &mut
     }
 }
 
-/// The instructions whose results have what is guessed of them wherever their operands have, with those operands of which it is guessed: nothing else was taken for granted.
-fn derived(body: &Body, guesses: &[Option<Affine>], found: &Transfer<'_>) -> BTreeMap<u32, Vec<ValueId>> {
-    if guesses.iter().all(Option::is_none) {
-        return BTreeMap::new();
-    }
-    let guess = |value: ValueId| guesses[value.0 as usize].as_ref();
-    let as_guessed = |(shape, guess): (&Shape, &Option<Affine>)| match guess {
-        Some(guess) => Shape::of(Affine { alignment: 0, ..guess.clone() }),
-        None => shape.clone(),
-    };
-    let shapes: Vec<Shape> = found.shapes.iter().zip(guesses).map(as_guessed).collect();
-    let transfer = Transfer { shapes: &shapes, ..*found };
-    let of = |inst: u32| {
-        let expected = guess(found.values.written(body, inst)?)?;
-        let result = transfer.result(inst).as_affine(found.gangs.width as usize)?;
-        let same = result.is_constant() && result.told_by.is_empty() && result.lanes == expected.lanes;
-        let operands = body.insts[inst as usize].operands();
-        let read = paired(&operands, found.values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
-        let guessed: Vec<ValueId> =
-            read.filter_map(|(_, value)| value).filter(|value| guess(*value).is_some()).collect();
-        (same && !guessed.is_empty()).then_some((inst, guessed))
-    };
-    (0..body.insts.len() as u32).filter_map(of).collect()
-}
-
 /// By instruction: its block.
 pub(crate) fn block_of(body: &Body) -> Vec<u32> {
     let mut of = vec![0; body.insts.len()];
@@ -302,6 +263,45 @@ impl Fixpoint<'_> {
         }
     }
 
+    fn transfer(&self) -> Transfer<'_> {
+        Transfer {
+            body: self.body,
+            values: self.values,
+            gangs: self.gangs,
+            ranges: self.ranges,
+            alignments: self.alignments,
+            shapes: &self.shapes,
+            guesses: &self.guesses,
+            apart: self.parting == Parting::Always,
+            guessing: self.parting == Parting::Never,
+        }
+    }
+
+    /// The instructions whose results have what is guessed of them wherever their operands have, with those operands of which it is guessed: nothing else was taken for granted.
+    fn derived(&self) -> BTreeMap<u32, Vec<ValueId>> {
+        if self.guesses.iter().all(Option::is_none) {
+            return BTreeMap::new();
+        }
+        let guess = |value: ValueId| self.guesses[value.0 as usize].as_ref();
+        let as_guessed = |(shape, guess): (&Shape, &Option<Affine>)| match guess {
+            Some(guess) => Shape::of(Affine { alignment: 0, ..guess.clone() }),
+            None => shape.clone(),
+        };
+        let shapes: Vec<Shape> = self.shapes.iter().zip(&self.guesses).map(as_guessed).collect();
+        let transfer = Transfer { shapes: &shapes, guesses: &[], ..self.transfer() };
+        let of = |inst: u32| {
+            let expected = guess(self.values.written(self.body, inst)?)?;
+            let result = transfer.result(inst).as_affine(self.gangs.width as usize)?;
+            let same = result.is_constant() && result.told_by.is_empty() && result.lanes == expected.lanes;
+            let operands = self.body.insts[inst as usize].operands();
+            let read = paired(&operands, self.values.of_inst(inst)).filter(|(operand, _)| operand.read().is_some());
+            let guessed: Vec<ValueId> =
+                read.filter_map(|(_, value)| value).filter(|value| guess(*value).is_some()).collect();
+            (same && !guessed.is_empty()).then_some((inst, guessed))
+        };
+        (0..self.body.insts.len() as u32).filter_map(of).collect()
+    }
+
     /// Looks at everything once; whether anything was new.
     fn round(&mut self, keep: bool) -> bool {
         let mut changed = false;
@@ -315,18 +315,7 @@ impl Fixpoint<'_> {
     }
 
     fn visit(&mut self, inst: u32, keep: bool) -> bool {
-        let transfer = Transfer {
-            body: self.body,
-            values: self.values,
-            gangs: self.gangs,
-            ranges: self.ranges,
-            alignments: self.alignments,
-            shapes: &self.shapes,
-            guesses: &self.guesses,
-            apart: self.parting == Parting::Always,
-            guessing: self.parting == Parting::Never,
-        };
-        self.results[inst as usize] = transfer.result(inst);
+        self.results[inst as usize] = self.transfer().result(inst);
         let instruction = &self.body.insts[inst as usize];
         let operands = instruction.operands();
         let mut changed = false;

@@ -3,12 +3,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::CLAIMS;
+
 /// Stretches at most; with more workers, some have one in common.
 const MOST: usize = 7;
 /// Units of a stretch at least.
 const FEW: u64 = 8;
-/// Parts of what is left in a stretch that are claimed one by one, so that all workers come to the end of the grid at about the same time.
-const PARTS: u64 = 4;
 
 /// None where units are issued in ascending order.
 #[derive(Debug, Default)]
@@ -22,6 +22,12 @@ fn bounds(stretch: u64) -> (u64, u64) {
 /// Counted from 1, so that an empty one is not none.
 fn stretch(first: u64, end: u64) -> u64 {
     (first + 1) | (end + 1) << 32
+}
+
+/// Units that are left of a stretch.
+fn left(stretch: u64) -> u64 {
+    let (first, end) = bounds(stretch);
+    end - first
 }
 
 impl Stretches {
@@ -50,11 +56,7 @@ impl Stretches {
 
     /// Units that nobody has claimed.
     pub(super) fn left(&self) -> u64 {
-        let left = |place: &AtomicU64| {
-            let (first, end) = bounds(place.load(Ordering::SeqCst));
-            end - first
-        };
-        self.0.iter().map(left).sum()
+        self.0.iter().map(|place| left(place.load(Ordering::SeqCst))).sum()
     }
 
     /// Claims `most` units at most: of the stretch of the core that this thread runs on, or from the end of another one.
@@ -64,8 +66,8 @@ impl Stretches {
         (own..own + places.len()).find_map(|at| {
             let of = |place: u64| {
                 let (first, end) = bounds(place);
-                let count = ((end - first) / PARTS).clamp(1, most);
-                match end - first {
+                let count = (left(place) / CLAIMS).clamp(1, most);
+                match left(place) {
                     0 => None,
                     _ if at == own => Some((stretch(first + count, end), (first, first + count))),
                     _ => Some((stretch(first, end - count), (end - count, end))),
@@ -79,16 +81,7 @@ impl Stretches {
 
     /// Takes all that is left, and says how much that was.
     pub(super) fn drain(&self) -> u64 {
-        let empty = |now: u64| {
-            let (_, end) = bounds(now);
-            Some(stretch(end, end))
-        };
-        let take = |place: &AtomicU64| {
-            let before = place.fetch_update(Ordering::SeqCst, Ordering::SeqCst, empty).unwrap_or_default();
-            let (first, end) = bounds(before);
-            end - first
-        };
-        self.places().iter().map(take).sum()
+        self.places().iter().map(|place| left(place.swap(stretch(0, 0), Ordering::SeqCst))).sum()
     }
 }
 

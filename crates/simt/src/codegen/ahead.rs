@@ -136,12 +136,8 @@ impl Writer<'_> {
         };
         let spans = insts.filter_map(|inst| self.plan.span(inst)).map(|(_, span)| span);
         let trip: u64 = spans.filter(|span| is_row(span, AccessKind::Load)).map(|span| span.need).sum();
-        let place = format!("%q{}", self.inst);
         let word = Ty::int(64, 0);
-        self.begun.push(place.clone());
-        let last = self.set(word, format!("load i64, ptr {place}"));
-        self.store(from, &place);
-        let step = self.binary("sub", from, &last);
+        let [_, step] = self.since_last_trip(from);
         let trips = self.constant(word, (ahead / trip).max(1) as i64);
         let way = self.binary("mul", &step, &trips);
         let later = self.binary("add", from, &way);
@@ -156,12 +152,26 @@ impl Writer<'_> {
         self.line(format!("br i1 {}, label %L{fetch}, label %L{on}, !prof !2", inside.text));
         self.label(&format!("L{fetch}"));
         let later = self.set(word, format!("inttoptr i64 {} to ptr", later.text)).text;
-        for line in 0..(span.need as u32).div_ceil(LINE) {
-            let there = self.offset(&later, line * LINE);
-            self.prefetch(&there, to);
-        }
+        self.prefetch_lines(&later, 0, span.need as u32, to);
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
+    }
+
+    /// An instruction's address in the trip of its loop before this one, 0 in the first, and how far the one in this trip is from that.
+    pub(super) fn since_last_trip(&mut self, from: &Val) -> [Val; 2] {
+        let place = self.begun_place(format!("%q{}", self.inst));
+        let last = self.set(from.ty, format!("load i64, ptr {place}"));
+        self.store(from, &place);
+        let step = self.binary("sub", from, &last);
+        [last, step]
+    }
+
+    /// A place for an address or a distance, which the function begins with 0 in.
+    pub(super) fn begun_place(&mut self, place: String) -> String {
+        if !self.begun.contains(&place) {
+            self.begun.push(place.clone());
+        }
+        place
     }
 
     /// Has the lines fetched that a later CTA loads of the row that a gang of this one loads: CTAs that follow each other in a matrix come back to each of a tile's
@@ -174,10 +184,7 @@ impl Writer<'_> {
         let row = gangs.cta[0] * target.bytes;
         let later = if gangs.threads() * target.bytes * loads.count() as u32 <= TILE { 4 } else { 2 };
         let place = self.set(Ty::int(64, 0), format!("inttoptr i64 {} to ptr", first.text)).text;
-        for line in 0..(self.lanes() * target.bytes).div_ceil(LINE) {
-            let there = self.offset(&place, later * row + line * LINE);
-            self.prefetch(&there, Cache::First);
-        }
+        self.prefetch_lines(&place, later * row, self.lanes() * target.bytes, Cache::First);
     }
 
     /// Has the lines fetched that later gangs load, where gangs of a kernel without loops go through memory one behind the other: each has so much to compute that the processor, which sees
@@ -195,10 +202,7 @@ impl Writer<'_> {
             return;
         }
         let place = self.set(Ty::int(64, 0), format!("inttoptr i64 {} to ptr", first.text)).text;
-        for line in 0..(self.lanes() * step).div_ceil(LINE) {
-            let there = self.offset(&place, GANGS_AHEAD + line * LINE);
-            self.prefetch(&there, Cache::First);
-        }
+        self.prefetch_lines(&place, GANGS_AHEAD, self.lanes() * step, Cache::First);
     }
 
     /// Bytes from one lane's place to the next one's, where an instruction loads elements of global memory near each other.
@@ -268,6 +272,14 @@ impl Writer<'_> {
         let first = self.plan.hull(inst).is_none_or(|(_, hull)| hull.first == inst);
         let row = access.kind == AccessKind::Load && access.pattern == Pattern::Contiguous;
         many && once && first && row && access.space == Space::Global
+    }
+
+    /// Has so many bytes fetched that begin so far behind a place.
+    pub(super) fn prefetch_lines(&mut self, place: &str, behind: u32, bytes: u32, to: Cache) {
+        for line in 0..bytes.div_ceil(LINE) {
+            let there = self.offset(place, behind + line * LINE);
+            self.prefetch(&there, to);
+        }
     }
 
     /// Has a line fetched.

@@ -34,13 +34,13 @@ impl Writer<'_> {
         }
         let blocks = body.loops[inner as usize].blocks.clone();
         let loads = blocks.flat_map(|block| body.blocks[block as usize].insts.clone());
-        let loads = loads.filter(|inst| self.is_row_of_a_tile(*inst));
+        let loads = loads.filter(|inst| self.loads_rows_steps_apart(*inst));
         let rows: Vec<_> = loads.flat_map(|inst| (0..self.team).map(move |member| (inst, member))).collect();
         (!rows.is_empty()).then_some(Among { rows, left })
     }
 
     /// Whether an instruction loads a row for each gang of the team, which lie a step apart.
-    fn is_row_of_a_tile(&self, number: u32) -> bool {
+    fn loads_rows_steps_apart(&self, number: u32) -> bool {
         let inst = &self.body().insts[number as usize];
         let plain = matches!(inst.op, Op::Ld { space: Space::Global, semantics: Semantics::Weak, .. });
         let address = self.plan.address_of(number).filter(|_| plain && inst.guard.is_none());
@@ -53,29 +53,23 @@ impl Writer<'_> {
     /// Notes how far the rows that an instruction loads, if it does, are from those of the last trip.
     pub(super) fn note_trip(&mut self, inst: &Inst, space: Space, address: Address) -> Result<(), String> {
         let block = self.plan.block_of[self.inst as usize];
-        if !self.is_row_of_a_tile(self.inst) || self.body().innermost_loops()[block as usize].is_none() {
+        if !self.loads_rows_steps_apart(self.inst) || self.body().innermost_loops()[block as usize].is_none() {
             return Ok(());
         }
         let Some(first) = self.target(inst, space, address)?.first else { return Ok(()) };
-        let [last, way] = self.places_of_trips(self.inst);
-        let before = self.set(first.ty, format!("load i64, ptr {last}"));
-        self.store(&first, &last);
-        let by = self.binary("sub", &first, &before);
+        let [last, step] = self.since_last_trip(&first);
         // The first trip tells nothing.
         let none = self.constant(first.ty, 0);
-        let is_first = self.compare("eq", &before, &none);
-        let by = self.select(&is_first, &none, &by);
-        self.store(&by, &way);
+        let is_first = self.compare("eq", &last, &none);
+        let step = self.select(&is_first, &none, &step);
+        let place = self.place_of_step(self.inst);
+        self.store(&step, &place);
         Ok(())
     }
 
-    /// Where the first row of a load in the last trip is kept, and how far that of this one is from it.
-    fn places_of_trips(&mut self, load: u32) -> [String; 2] {
-        let places = ["last", "way"].map(|what| format!("%{what}{load}"));
-        if !self.begun.contains(&places[0]) {
-            self.begun.extend(places.clone());
-        }
-        places
+    /// Where it is kept how far a load's rows are from those of the last trip.
+    fn place_of_step(&mut self, load: u32) -> String {
+        self.begun_place(format!("%way{load}"))
     }
 
     /// Has the share of rows fetched that comes with an instruction.
@@ -97,9 +91,9 @@ impl Writer<'_> {
         let target = self.of_member(member, |this| this.target(inst, space, addr));
         let Some(first) = target.as_ref().ok().and_then(|target| target.first.clone()) else { return };
         let word = Ty::int(64, 0);
-        let [_, way] = self.places_of_trips(load);
-        let way = self.set(word, format!("load i64, ptr {way}"));
-        let there = self.binary("add", &first, &way);
+        let place = self.place_of_step(load);
+        let step = self.set(word, format!("load i64, ptr {place}"));
+        let there = self.binary("add", &first, &step);
         let there = self.set(word, format!("inttoptr i64 {} to ptr", there.text)).text;
         let bytes = self.plan.access(load).map_or(0, |(_, access)| access.bytes) * self.lanes();
         for end in (LINE..=bytes).step_by(LINE as usize) {

@@ -93,9 +93,6 @@ impl Writer<'_> {
     /// the cache one after the other, so that one to a line which is not there keeps all behind it waiting. The processor itself foresees what goes
     /// straight through memory, but not what comes back to each of a tile's rows for a few lines. Nothing fails where no memory is.
     fn fetch_ahead(&mut self, pointer: &str, bytes: u32) {
-        for line in 0..bytes / LINE {
-            let there = self.offset(pointer, AHEAD + line * LINE);
-            self.prefetch(&there, Cache::FirstToBeWritten);
-        }
+        self.prefetch_lines(pointer, AHEAD, bytes, Cache::FirstToBeWritten);
     }
 }

@@ -63,8 +63,7 @@ impl Writer<'_> {
     }
 
     /// Writes one, and has rows fetched among its multiplications.
-    pub(super) fn write_stretch(&mut self, stretch: &Range<u32>, among: Option<&mut Among>) -> Result<(), String> {
-        let mut among = among;
+    pub(super) fn write_stretch(&mut self, stretch: &Range<u32>, mut among: Option<&mut Among>) -> Result<(), String> {
         self.leaves_at = Some(stretch.start);
         for at in stretch.clone() {
             let inst = self.turn_to(at);
