@@ -266,6 +266,21 @@ fn columns_are_gathered_by_distances_of_32_bits() {
 }
 
 #[test]
+fn bytes_and_halves_from_anywhere_are_gathered_as_words() {
+    for processor in [AVX2, AVX512] {
+        for (ty, scale) in [("u8", 0), ("s8", 0), ("u16", 1)] {
+            let line = format!(
+                "shl.b32 %r4, %r2, {scale}; cvt.u64.u32 %rd4, %r4; add.s64 %rd5, %rd1, %rd4; ld.global.{ty} %r2, [%rd5];"
+            );
+            let text = code(&line, processor);
+            assert!(instructions(&text).any(|line| line.starts_with("vpgather")), "{text}");
+            let one_by_one = |line: &str| ["vpinsrb", "vpinsrw"].iter().any(|name| line.starts_with(name));
+            assert!(!instructions(&text).any(one_by_one), "{text}");
+        }
+    }
+}
+
+#[test]
 fn every_second_element_is_taken_out_of_what_lies_between_where_some_lanes_run_too() {
     for processor in [AVX2, AVX512] {
         let line = "shl.b32 %r4, %r1, 3; cvt.u64.u32 %rd4, %r4; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5+4];";

@@ -249,14 +249,14 @@ impl Writer<'_> {
     /// Fills `%addresses` with where the bytes at some addresses are, which are known to be allowed.
     fn keep_pointers(&mut self, target: &Target, all: &Val) {
         let i64 = Ty::int(64, 0);
-        let pointers = match target.space {
-            Space::Shared | Space::Param => {
-                let start = self.pointer(if target.space == Space::Shared { context::SHARED } else { context::PARAMS });
+        let start = self.start_of(target);
+        let pointers = match (start, target.space) {
+            (Some(start), _) => {
                 let start = self.set(i64, format!("ptrtoint ptr {start} to i64"));
                 let start = self.splat(&start);
                 self.binary("add", all, &start)
             }
-            Space::Local => {
+            (None, Space::Local) => {
                 let stride = i64::from(self.plan.local_stride());
                 let local = self.pointer(context::LOCAL);
                 let local = self.set(i64, format!("ptrtoint ptr {local} to i64"));

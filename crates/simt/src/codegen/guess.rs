@@ -290,8 +290,8 @@ impl Writer<'_> {
         self.label("anywhere");
         self.mask = "%runs".to_owned();
         let pointers = self.pointer_to(&all);
-        if loads && self.plan.gathers(ty.bits()) {
-            let gathered = self.gather(&pointers, value.element, ty.bytes());
+        if loads && self.plan.gathers() {
+            let gathered = self.gather_elements(&pointers, ty);
             self.store(&gathered, "%scratch");
         } else if !loads && self.plan.has_wide_vectors() {
             let stored = self.load(value, "%scratch");

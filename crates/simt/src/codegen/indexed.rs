@@ -95,21 +95,29 @@ impl Find<'_> {
             Op::Shift { direction: ShiftDirection::Left, ty, a, amount: Operand::Imm(by), .. }
                 if ty.bits() == 64 && *by < 4 =>
             {
-                let wide = self.operand(def, *a)?;
-                let widening = self.def(wide)?;
-                match &self.body.insts[widening as usize].op {
-                    Op::Cvt { to, from, dst_ty, src_ty, sat: false, a, b: None, .. }
-                        if [to.bits(), dst_ty.bits()] == [64; 2] && is_word(*from) && is_word(*src_ty) =>
-                    {
-                        let index = self.operand(widening, *a)?;
-                        return self.holds(widening, index).then_some((index, 1 << by, src_ty.is_signed()));
-                    }
-                    _ => return None,
-                }
+                let widening = self.def(self.operand(def, *a)?)?;
+                let (index, signed) = self.converted(widening)?;
+                return self.holds(widening, index).then_some((index, 1 << by, signed));
+            }
+            Op::Cvt { .. } => {
+                let (index, signed) = self.converted(def)?;
+                (index, 1, signed)
             }
             _ => return None,
         };
         self.holds(def, index).then_some((index, scale, signed))
+    }
+
+    /// The 32 bits that an instruction converts to 64, and whether they have a sign.
+    fn converted(&self, inst: u32) -> Option<(ValueId, bool)> {
+        match &self.body.insts[inst as usize].op {
+            Op::Cvt { to, from, dst_ty, src_ty, sat: false, a, b: None, .. }
+                if [to.bits(), dst_ty.bits()] == [64; 2] && is_word(*from) && is_word(*src_ty) =>
+            {
+                Some((self.operand(inst, *a)?, src_ty.is_signed()))
+            }
+            _ => None,
+        }
     }
 }
 

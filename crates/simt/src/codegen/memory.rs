@@ -196,7 +196,7 @@ impl Writer<'_> {
             })?;
         } else if let Some(quad) = self.quad(target, ty, places.len()) {
             self.short_or_long(inst, target, |this, _| this.load_quad(inst, target, &quad, ty, places))?;
-        } else if !self.plan.gathers(ty.bits()) {
+        } else if !self.plan.gathers() {
             self.pointers_of_all(inst, target)?;
             self.load_lanes(ty, places, false);
         } else {
@@ -204,6 +204,9 @@ impl Writer<'_> {
                 if long {
                     this.load_long(ty, places, common);
                     return Ok(());
+                }
+                if ty.bits() < 32 {
+                    return this.gather_within_words(inst, target, ty, places);
                 }
                 for (at, place) in places.iter().enumerate() {
                     let bytes = at as u32 * ty.bytes();
@@ -465,13 +468,20 @@ impl Writer<'_> {
     pub(super) fn place_of(&mut self, target: &Target) -> String {
         let i64 = Ty::int(64, 0);
         let Some(first) = target.first.clone() else { return "null".to_owned() };
-        match target.space {
-            Space::Shared | Space::Param => {
-                let start = self.pointer(if target.space == Space::Shared { context::SHARED } else { context::PARAMS });
-                self.set(i64, format!("getelementptr i8, ptr {start}, i64 {}", first.text)).text
-            }
-            _ => self.set(i64, format!("inttoptr i64 {} to ptr", first.text)).text,
+        match self.start_of(target) {
+            Some(start) => self.set(i64, format!("getelementptr i8, ptr {start}, i64 {}", first.text)).text,
+            None => self.set(i64, format!("inttoptr i64 {} to ptr", first.text)).text,
         }
+    }
+
+    /// Where the host has a space whose places are counted from its start.
+    pub(super) fn start_of(&mut self, target: &Target) -> Option<String> {
+        let offset = match target.space {
+            Space::Shared => context::SHARED,
+            Space::Param => context::PARAMS,
+            _ => return None,
+        };
+        Some(self.pointer(offset))
     }
 
     /// The places of all lanes, for a gather.
@@ -483,9 +493,8 @@ impl Writer<'_> {
                 let apart = apart.iter().map(|apart| apart + i64::from(bytes));
                 (Some(self.place_of(target)), Val { ty, text: ty.lanes(apart) })
             }
-            None if matches!(target.space, Space::Shared | Space::Param) => {
+            None if let Some(start) = self.start_of(target) => {
                 // What is allowed has less than 31 bits.
-                let start = self.pointer(if target.space == Space::Shared { context::SHARED } else { context::PARAMS });
                 let all = self.short_addresses(inst, target)?;
                 let by = self.constant(all.ty, i64::from(bytes));
                 let all = if bytes == 0 { all } else { self.binary("add", &all, &by) };

@@ -69,6 +69,7 @@ mod switch;
 mod team;
 mod tile;
 mod width;
+mod within;
 
 pub use call::called;
 pub(crate) use exchange::is_exchange;

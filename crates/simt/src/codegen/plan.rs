@@ -478,9 +478,9 @@ impl<'k> Plan<'k> {
         self.body.insts.len() < LONG && !self.seldom && !self.info.is_called()
     }
 
-    /// The processor gathers lanes of so many bits by itself.
-    pub(super) fn gathers(&self, bits: u32) -> bool {
-        self.machine.wide_vectors || (self.machine.x86 && bits >= 32)
+    /// The processor gathers words by itself.
+    pub(super) fn gathers(&self) -> bool {
+        self.machine.x86
     }
 
     /// The parts of an address in a register that an access reads.
