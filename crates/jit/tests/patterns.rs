@@ -345,7 +345,7 @@ fn fetched_by_counting(step: &str, until: &str, (cpu, features, _): (&str, &str,
     );
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], 32).expect("gangs")).expect("a kernel");
-    let processor = Processor { name: cpu, features, fetches_rows: true };
+    let processor = Processor { name: cpu, features, fetches_rows: false };
     let compiled = codegen::compile_as(Style::Gangs, &info, &processor).expect("covered");
     let text = assembly(&compiled.text).expect("LLVM takes it");
     instructions(&text).filter(|line| line.starts_with("prefetcht0")).count()
