@@ -10,12 +10,13 @@ use crate::alignment::Alignments;
 use crate::barrier::Barriers;
 use crate::divergence::{Divergence, Split};
 use crate::gang::Gangs;
+use crate::lockstep::{Lockstep, lockstep};
 use crate::pressure::Pressure;
 use crate::range::Ranges;
 use crate::shape::Shape;
 use crate::uniformity::{Uniformity, block_of};
 use crate::values::{ValueId, Values, paired};
-use crate::wait::{Wait, needs_lockstep, split_exchanges, waits};
+use crate::wait::{Wait, split_exchanges, waits};
 
 /// What [`analyze`] finds.
 #[derive(Clone, Debug)]
@@ -58,8 +59,8 @@ pub struct KernelInfo<'m> {
     pub waits: Vec<Wait>,
     /// Operations of whole warps that some lanes may come to without the others.
     pub split_exchanges: Vec<u32>,
-    /// It takes for granted that warps run in lockstep.
-    pub lockstep: bool,
+    /// Why it is taken to need warps in lockstep, if it is.
+    pub lockstep: Option<Lockstep>,
 }
 
 impl<'m> KernelInfo<'m> {
@@ -156,7 +157,7 @@ fn look(
     let pressure = Pressure::of(body, &values, &uniformity.shapes);
     let waits = waits(body, &values, &uniformity);
     let split_exchanges = split_exchanges(body, &uniformity);
-    let lockstep = needs_lockstep(body);
+    let lockstep = lockstep(body, &values, &ranges);
     let guessed = guessed(body, &values, &uniformity);
     let Uniformity { shapes, divergence, gang_splits, guesses, steady, derived, edges } = uniformity;
     let mut info = KernelInfo {

@@ -10,6 +10,7 @@ use crate::barrier::{BarrierControl, RegionStart};
 use crate::divergence::successors;
 use crate::info::KernelInfo;
 use crate::lanes::Lanes;
+use crate::lockstep::Lockstep;
 use crate::pressure::{Pressure, VectorUnits};
 use crate::reason::Reason;
 use crate::shape::{Extent, Shape};
@@ -274,8 +275,18 @@ impl View<'_> {
         for inst in &self.info.split_exchanges {
             writeln!(f, "  line {}: {} may run with some of the lanes", self.line(*inst), self.mnemonic(*inst))?;
         }
-        if self.info.lockstep {
-            writeln!(f, "  volatile shared memory without bar.warp.sync: warps run in lockstep")?;
+        match self.info.lockstep {
+            Some(Lockstep::Volatile) => {
+                writeln!(f, "  volatile shared memory without bar.warp.sync: warps run in lockstep")?;
+            }
+            Some(Lockstep::ReadBack { store, load }) => {
+                let [store, load] = [store, load].map(|inst| self.line(inst));
+                writeln!(
+                    f,
+                    "  line {load} may load what other lanes store in line {store}, without a barrier: warps run in lockstep"
+                )?;
+            }
+            None => {}
         }
         Ok(())
     }

@@ -264,18 +264,6 @@ fn decides<'v>(
     out
 }
 
-/// Whether a kernel accesses shared memory as volatile and never makes the lanes of a warp wait for each other: then it was written for warps in lockstep.
-pub(crate) fn needs_lockstep(body: &Body) -> bool {
-    let shared = |op: &Op| match op {
-        Op::Ld { space, semantics, .. } | Op::St { space, semantics, .. } => {
-            *space == Space::Shared && *semantics == Semantics::Volatile
-        }
-        _ => false,
-    };
-    let joined = |op: &Op| matches!(op, Op::Barrier(BarrierOp::Warp { .. }));
-    body.insts.iter().any(|inst| shared(&inst.op)) && !body.insts.iter().any(|inst| joined(&inst.op))
-}
-
 /// Operations of whole warps in blocks that run with some of the lanes.
 pub(crate) fn split_exchanges(body: &Body, uniformity: &Uniformity) -> Vec<u32> {
     let exchange = |op: &Op| {

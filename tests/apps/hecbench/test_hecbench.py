@@ -68,7 +68,7 @@ PROGRAMS = """
     relu 10000000 2
     reverse 2
     rfs 100 2
-    romberg 128 64 2
+    romberg 128 64 20
     rotary 2
     scatterThrust 10000000 2
     secp256k1 2

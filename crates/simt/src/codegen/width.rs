@@ -5,6 +5,7 @@ use warploom_ptx::ir::{BarrierOp, Body, IntBinaryOp, Loop, MulMode, Op};
 use super::exchange::is_exchange;
 use crate::access::{AccessKind, Pattern};
 use crate::info::KernelInfo;
+use crate::lockstep::Lockstep;
 use crate::pressure::VectorUnits;
 use crate::uniformity::block_of;
 
@@ -17,7 +18,14 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
         // A warp's lines of output stand together.
         is_exchange(op) || matches!(op, Op::Matrix(_) | Op::Call { .. } | Op::Barrier(BarrierOp::Warp { .. }))
     };
-    if info.lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op))) {
+    let one_row = info.gangs.cta[0] == info.gangs.threads();
+    let lockstep = match info.lockstep {
+        Some(Lockstep::Volatile) => true,
+        // Not for rows of fewer lanes, whose tiles are read while the next ones are stored: lanes would differ in more than one coordinate.
+        Some(Lockstep::ReadBack { .. }) => one_row,
+        None => false,
+    };
+    if lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op))) {
         return 32;
     }
     if slow_gathers && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
@@ -33,7 +41,7 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     let wide = units.width(info.pressure, body.is_some_and(|body| !body.loops.is_empty()));
     // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
     let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
-    if info.gangs.cta[0] == info.gangs.threads() { wide } else { wide.min(row).max(units.lanes()).max(least) }
+    if one_row { wide } else { wide.min(row).max(units.lanes()).max(least) }
 }
 
 /// Whether lanes are guessed to be in one row of those that a division tells apart.
