@@ -47,8 +47,8 @@ const QUICK: Effort = Effort { beginning: c"", passes: c"", level: 0 };
 
 /// So many bytes of text, about 2,500 instructions of PTX, are made code of in the best way.
 const SHORT: usize = 2 << 20;
-/// And so many, about 4,000, or 7,000 where blocks are written once, in the middle one: in less than three seconds.
-const LONG: usize = 7 << 19;
+/// And so many, about 4,000, or 7,000 where blocks are written once, in the middle one: in about three seconds.
+const LONG: usize = 4 << 20;
 
 /// So many registers that are joined of several, where ways meet, are too many for InstCombine and for what puts registers together: a look-up in a hash table of cuDF's, with a
 /// row's types chosen among, has 64,000 in 1.5 MB, and is made in 2 s in place of 10, of two thirds of the code. Of CUB's histogram, as long, they are 9,000.

@@ -145,6 +145,36 @@ fn a_kernel_that_copies_would_make_too_long_calls() {
     assert_eq!(llvm.matches("define internal i32 @called").count(), 3);
 }
 
+/// As mathematical functions of compilers are written: a way for usual numbers, and a call that most threads go around.
+#[test]
+fn what_is_called_seldom_is_written_once_where_copies_would_make_the_kernel_long() {
+    let mut sums = String::new();
+    for at in 0..100 {
+        let _ = writeln!(sums, "mad.lo.u32 %r1, %r1, {}, {at};", 2 * at + 3);
+    }
+    let function = format!(
+        ".func (.param .b32 out) slow(.param .b32 in)\n{{\n.reg .b32 %r<9>;\nld.param.b32 %r1, [in];\n{sums}st.param.b32 [out], %r1; ret;\n}}\n"
+    );
+    let written = |places: u32, seldom: bool| {
+        let mut code = "mov.u32 %r5, %r4;\n".to_owned();
+        for at in 0..places {
+            let around = if seldom { format!("@%p1 bra L{at};\n") } else { String::new() };
+            let slow = call("slow", "%r5", "%r5");
+            let _ = writeln!(
+                code,
+                "shr.u32 %r6, %r5, {}; and.b32 %r6, %r6, 7; setp.ne.u32 %p1, %r6, 0;\n{around}{slow}L{at}: add.u32 %r5, %r5, {at};",
+                at % 29
+            );
+        }
+        let text = format!("{HEAD}{function}{BEGIN}{code}{END}");
+        same(&text);
+        let (module, kernel) = module(&text);
+        let llvm = emit(&module, kernel, [THREADS, 1, 1], Target::Host, Form::Llvm).expect("covered");
+        llvm.matches("define internal i32 @called").count()
+    };
+    assert_eq!([written(24, true), written(24, false), written(8, true)], [1, 0, 0]);
+}
+
 #[test]
 fn what_ends_the_grid_in_a_function_is_told_with_its_line() {
     let far = STIR.replace(

@@ -53,11 +53,11 @@ impl VectorUnits {
     }
 
     /// The widest gangs whose values fit into the registers, of one or two registers or a warp; one register, if none fit. Without loops what is spilled is
-    /// so only once, and costs less than one more gang's checks and addresses: then there may be more.
+    /// so only once, and costs less than one more gang's checks and addresses: then there may be more, but in long kernels.
     ///
     /// A loop may spill what its trips only read, which instructions take from memory, as long as what trips leave to each other fits: they wait for each other less the
     /// more lanes there are (docs/performance.md).
-    pub fn width(self, pressure: Pressure, loops: bool) -> u32 {
+    pub fn width(self, pressure: Pressure, often: bool) -> u32 {
         let native = self.lanes();
         let masks = if self == VectorUnits::Avx512 { 0 } else { pressure.masks };
         let alive = pressure.varying + masks;
@@ -66,18 +66,25 @@ impl VectorUnits {
             let registers = width / native;
             match self {
                 _ if alive * registers <= budget => true,
-                VectorUnits::Avx2 if loops => pressure.carried * registers <= budget && alive * registers <= 2 * budget,
+                VectorUnits::Avx2 if often => pressure.carried * registers <= budget && alive * registers <= 2 * budget,
                 // A third of the registers is left for what a trip computes.
-                VectorUnits::Avx512 if loops => {
+                VectorUnits::Avx512 if often => {
                     3 * pressure.carried * registers <= 2 * budget && alive * registers <= 2 * budget
                 }
                 // Four registers of each value take more moving about than two.
                 VectorUnits::Avx2 if registers > 2 => 2 * alive * registers <= 5 * budget,
-                _ => !loops && alive * registers <= 4 * budget,
+                _ => !often && alive * registers <= 4 * budget,
             }
         };
         [32, 2 * native, native].into_iter().find(|width| fits(*width)).unwrap_or(native)
     }
+}
+
+/// Whether what is spilled counts: in loops, and in bodies of which what is written for one gang leaves the cache of instructions before the next one, and for which LLVM
+/// takes twice as long with twice as many registers (HeCBench's `fft`: 0.9 of the time to run, and 0.64 to 0.91 to compile, with gangs of 16 in place of 32).
+pub(crate) fn spills_often(body: &Body) -> bool {
+    const LONG: usize = 1000;
+    !body.loops.is_empty() || body.insts.len() >= LONG
 }
 
 /// The values that are alive at the end of a block.

@@ -11,7 +11,7 @@ use crate::divergence::successors;
 use crate::info::KernelInfo;
 use crate::lanes::Lanes;
 use crate::lockstep::Lockstep;
-use crate::pressure::{Pressure, VectorUnits};
+use crate::pressure::{Pressure, VectorUnits, spills_often};
 use crate::reason::Reason;
 use crate::shape::{Extent, Shape};
 use crate::values::ValueId;
@@ -41,7 +41,7 @@ impl Display for KernelInfo<'_> {
                 f,
                 "{} {} for {name}",
                 if at == 0 { "" } else { "," },
-                units.width(self.pressure, !body.loops.is_empty())
+                units.width(self.pressure, spills_often(body))
             )?;
         }
         writeln!(f)

@@ -426,20 +426,26 @@ impl Writer<'_> {
     /// Amounts beyond the width give what shifting by the width would.
     fn shift(&mut self, direction: ShiftDirection, ty: ScalarType, a: Operand, amount: Operand) -> Val {
         let a = self.operand(a, ty);
-        let amount = self.operand(amount, ScalarType::U32);
-        let (a, amount) = self.alike(a, amount);
         let bits = i64::from(ty.bits());
         let arithmetic = direction == ShiftDirection::Right && ty.is_signed();
-        let most = self.constant(amount.ty, bits - 1);
-        let limit = self.constant(amount.ty, bits);
-        let within = self.compare("ult", &amount, &limit);
-        let bounded = self.intrinsic("umin", &[&amount, &most]);
-        let bounded = self.resize(&bounded, ty.bits(), false);
         let name = match (direction, arithmetic) {
             (ShiftDirection::Left, _) => "shl",
             (ShiftDirection::Right, true) => "ashr",
             (ShiftDirection::Right, false) => "lshr",
         };
+        if let Operand::Imm(by) = amount
+            && u64::from(by as u32) < u64::from(ty.bits())
+        {
+            let by = self.constant(a.ty, i64::from(by as u32));
+            return self.binary(name, &a, &by);
+        }
+        let amount = self.operand(amount, ScalarType::U32);
+        let (a, amount) = self.alike(a, amount);
+        let most = self.constant(amount.ty, bits - 1);
+        let limit = self.constant(amount.ty, bits);
+        let within = self.compare("ult", &amount, &limit);
+        let bounded = self.intrinsic("umin", &[&amount, &most]);
+        let bounded = self.resize(&bounded, ty.bits(), false);
         let shifted = self.binary(name, &a, &bounded);
         if arithmetic {
             return shifted;

@@ -1,5 +1,7 @@
 //! Flow between blocks: branches that all lanes take, masks where they part, and barriers.
 
+use std::collections::BTreeSet;
+
 use warploom_ptx::ir::{Inst, Terminator, TerminatorKind};
 
 use super::asked::Asked;
@@ -26,7 +28,7 @@ impl Writer<'_> {
             }
             RegionStart::Barrier(inst) => {
                 let block = self.plan.block_of[inst as usize];
-                self.begin_behind_barrier();
+                self.begin_behind_barrier(&blocks);
                 Some((block, inst + 1..self.body().blocks[block as usize].insts.end))
             }
         };
@@ -77,7 +79,7 @@ impl Writer<'_> {
     }
 
     /// To full code if all lanes go on behind a barrier, to masked code if some do.
-    fn begin_behind_barrier(&mut self) {
+    fn begin_behind_barrier(&mut self, blocks: &BTreeSet<u32>) {
         let alive = self.load(self.mask_type(), "%alive");
         if self.plan.has_full() {
             let bits = self.bits_of(&alive.text);
@@ -86,7 +88,8 @@ impl Writer<'_> {
             let (full, some) = (self.fresh(), self.fresh());
             self.line(format!("br i1 {}, label %L{full}, label %L{some}", all.text));
             self.label(&format!("L{full}"));
-            self.forget_masks();
+            let plan = self.plan;
+            self.forget_masks(blocks.iter().copied().filter(|block| plan.group_of(*block).is_some()));
             self.line("br label %filled");
             self.label(&format!("L{some}"));
         }

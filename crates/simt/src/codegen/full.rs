@@ -71,16 +71,16 @@ impl Writer<'_> {
         let full = self.fresh();
         self.line(format!("br i1 {}, label %L{full}, label %{label}", all.text));
         self.label(&format!("L{full}"));
-        self.forget_masks();
+        self.forget_masks(self.plan.members_from(to));
         self.line(format!("br label %F{to}"));
     }
 
-    /// All lanes run, and none waits elsewhere.
-    pub(super) fn forget_masks(&mut self) {
+    /// All lanes run, and none waits in those blocks that they may come to.
+    pub(super) fn forget_masks(&mut self, blocks: impl Iterator<Item = u32>) {
         let ty = self.mask_type();
         let (all, none) = (self.constant(ty, 1), self.constant(ty, 0));
         self.store(&all, "%alive");
-        for block in self.plan.members() {
+        for block in blocks {
             self.store(&none, &format!("%m{block}"));
         }
     }

@@ -20,6 +20,14 @@ pub(super) struct Val {
     pub(super) text: String,
 }
 
+impl Val {
+    /// Whether it is one number that is written as such.
+    fn is_constant(&self) -> bool {
+        let number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+        number(&self.text) || ["true", "false"].contains(&self.text.as_str())
+    }
+}
+
 /// Writes one region.
 pub(super) struct Writer<'p> {
     pub(super) plan: &'p Plan<'p>,
@@ -177,6 +185,9 @@ impl<'p> Writer<'p> {
 
     pub(super) fn binary(&mut self, op: &str, a: &Val, b: &Val) -> Val {
         debug_assert_eq!(a.ty, b.ty);
+        if b.text == b.ty.constant(0) && ["add", "sub", "or", "xor"].contains(&op) {
+            return a.clone();
+        }
         self.set(a.ty, format!("{op} {} {}, {}", a.ty.text(), a.text, b.text))
     }
 
@@ -272,6 +283,9 @@ impl<'p> Writer<'p> {
         }
         let ty = Ty { lanes: self.lanes(), ..value.ty };
         let (element, lanes) = (value.ty.text(), self.lanes());
+        if value.is_constant() {
+            return Val { ty, text: format!("splat ({element} {})", value.text) };
+        }
         let first = self.set(ty, format!("insertelement {} poison, {element} {}, i64 0", ty.text(), value.text));
         self.set(
             ty,

@@ -1,12 +1,12 @@
 //! How many threads run as one gang.
 
-use warploom_ptx::ir::{BarrierOp, Body, IntBinaryOp, Loop, MulMode, Op};
+use warploom_ptx::ir::{BarrierOp, Body, CallTarget, FunctionId, IntBinaryOp, Loop, MulMode, Op};
 
 use super::exchange::is_exchange;
 use crate::access::{AccessKind, Pattern};
 use crate::info::KernelInfo;
 use crate::lockstep::Lockstep;
-use crate::pressure::VectorUnits;
+use crate::pressure::{VectorUnits, spills_often};
 use crate::uniformity::block_of;
 
 /// The width for a kernel, from what is known of it with gangs of one register: a warp, if its lanes tell each other something or take for granted that
@@ -14,9 +14,11 @@ use crate::uniformity::block_of;
 /// no faster than it loads lane after lane.
 pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: bool) -> u32 {
     let body = info.body();
-    let warps = |op: &Op| {
+    let warps = |op: &Op| match op {
         // A warp's lines of output stand together.
-        is_exchange(op) || matches!(op, Op::Matrix(_) | Op::Call { .. } | Op::Barrier(BarrierOp::Warp { .. }))
+        Op::Call { target, .. } => !matches!(**target, CallTarget::Direct(id) if has_code(info, id)),
+        Op::Matrix(_) | Op::Barrier(BarrierOp::Warp { .. }) => true,
+        op => is_exchange(op),
     };
     let one_row = info.gangs.cta[0] == info.gangs.threads();
     let lockstep = match info.lockstep {
@@ -38,10 +40,14 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     }
     // Beyond a row of the CTA lanes differ in more than one coordinate, and what was the same for all is no more.
     let row = 1 << info.gangs.cta[0].trailing_zeros();
-    let wide = units.width(info.pressure, body.is_some_and(|body| !body.loops.is_empty()));
+    let wide = units.width(info.pressure, body.is_some_and(spills_often));
     // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
     let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
     if one_row { wide } else { wide.min(row).max(units.lanes()).max(least) }
+}
+
+fn has_code(info: &KernelInfo<'_>, function: FunctionId) -> bool {
+    info.module.functions[function.0 as usize].body.is_some()
 }
 
 /// Whether lanes are guessed to be in one row of those that a division tells apart.

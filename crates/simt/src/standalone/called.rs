@@ -10,6 +10,7 @@ use warploom_ptx::ir::{Body, FunctionId, Module, Op, TerminatorKind};
 
 use super::{asks_for_stack, callees};
 use crate::codegen::is_exchange;
+use crate::divergence::successors;
 use crate::wait::looks;
 
 /// Shorter ones are copied.
@@ -20,6 +21,13 @@ const LEAST_ONCE: u64 = 2000;
 const MANY: u64 = 20_000;
 /// And beyond which there is none.
 const MOST: u64 = 60_000;
+/// The same where much of it would be copies of what is called [seldom](Calls::seldom), such as what mathematical functions do for numbers that are out of their usual range:
+/// longer kernels have less done to them, and each copy is as much text as any other part.
+const MANY_SELDOM: u64 = 2_000;
+/// Shorter ones of those are copied.
+const LEAST_SELDOM: u64 = 64;
+/// Instructions of a block that does nothing but call, and hand over what that takes.
+const DETOUR: u32 = 24;
 /// Instructions of a kernel and the functions that stay. LLVM takes more of them as they are written, and such code is no faster than the interpreter (docs/performance.md).
 const MOST_OF_ALL: u64 = 20_000;
 /// Bytes of a register that a call hands over.
@@ -129,6 +137,14 @@ pub struct Calls<'m> {
     recursion: Option<String>,
 }
 
+/// Which functions stay, of those that can.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stay {
+    All,
+    Long,
+    Seldom,
+}
+
 /// Of a function.
 struct Length {
     /// Instructions with all that is copied into it.
@@ -219,10 +235,14 @@ impl<'m> Calls<'m> {
     /// There is too much of it in any case.
     fn that_stay(&self, all: bool) -> Result<Option<HashMap<FunctionId, Length>>, String> {
         let copied = self.copied();
-        if !all && copied <= MANY {
+        if !all && copied <= MANY_SELDOM {
             return Ok(None);
         }
-        let lengths = self.lengths(all);
+        if !all && copied <= MANY {
+            let lengths = self.lengths(Stay::Seldom);
+            return Ok((self.of_all(&lengths) <= copied / 3 * 2).then_some(lengths));
+        }
+        let lengths = self.lengths(if all { Stay::All } else { Stay::Long });
         let sum = self.of_all(&lengths);
         match () {
             () if all || (sum <= MOST_OF_ALL && sum <= copied / 2) => Ok(Some(lengths)),
@@ -236,8 +256,8 @@ impl<'m> Calls<'m> {
         self.order.iter().filter(|id| **id == self.kernel || lengths[id].stays).map(|id| lengths[id].own).sum()
     }
 
-    /// Of all of them, where those that can be and are long enough, or `all` that can be, stay functions.
-    fn lengths(&self, all: bool) -> HashMap<FunctionId, Length> {
+    /// Of all of them.
+    fn lengths(&self, which: Stay) -> HashMap<FunctionId, Length> {
         let mut places: HashMap<FunctionId, u32> = HashMap::new();
         self.callees.values().flatten().for_each(|(_, callee)| *places.entry(*callee).or_default() += 1);
         let mut lengths: HashMap<FunctionId, Length> = HashMap::new();
@@ -247,11 +267,34 @@ impl<'m> Calls<'m> {
                 || self.of(*id).iter().filter_map(|(_, callee)| lengths.get(callee)).filter(|callee| !callee.stays);
             let own = copied().fold(body.insts.len() as u64, |all, callee| all.saturating_add(callee.own));
             let bound = asks_for_others(body) || copied().any(|callee| callee.bound);
-            let least = if places.get(id).is_some_and(|places| *places > 1) { LEAST } else { LEAST_ONCE };
-            lengths.insert(*id, Length { own, stays: !bound && (all || own >= least), bound });
+            let many = places.get(id).is_some_and(|places| *places > 1);
+            let chosen = match which {
+                Stay::All => true,
+                Stay::Long => own >= if many { LEAST } else { LEAST_ONCE },
+                Stay::Seldom => many && own >= LEAST_SELDOM && self.seldom(*id),
+            };
+            lengths.insert(*id, Length { own, stays: !bound && chosen, bound });
         }
         lengths
     }
+
+    /// Whether each call of a function is a detour: a block by itself that a branch goes around.
+    fn seldom(&self, id: FunctionId) -> bool {
+        let calls = |caller: &FunctionId| {
+            let body = self.body(*caller);
+            let places = self.of(*caller).iter().filter(|(_, callee)| *callee == id).map(|(block, _)| *block);
+            body.into_iter().flat_map(move |body| places.clone().map(move |block| (body, block)))
+        };
+        self.callees.keys().flat_map(calls).all(|(body, block)| is_detour(body, block))
+    }
+}
+
+/// Whether a short block is entered from one place only, which else goes on where the block does.
+fn is_detour(body: &Body, block: u32) -> bool {
+    let [behind] = successors(body, block)[..] else { return false };
+    let mut before = (0..body.blocks.len() as u32).filter(|from| successors(body, *from).contains(&block));
+    let (Some(from), None) = (before.next(), before.next()) else { return false };
+    body.blocks[block as usize].insts.len() as u32 <= DETOUR && successors(body, from).contains(&behind)
 }
 
 /// Whether a body asks for lanes that may not be there where it is called, or for what only a kernel has.
