@@ -117,10 +117,13 @@ impl Exchange<'_> {
                     return found;
                 }
             }
-            Op::St { space: Space::Shared, .. } => drop(match self.place(number) {
-                Some(place) => pending.own.entry(place).or_default().insert(number),
-                None => pending.anywhere.insert(number),
-            }),
+            Op::St { space: Space::Shared, .. } => {
+                let stores = match self.place(number) {
+                    Some(place) => pending.own.entry(place).or_default(),
+                    None => &mut pending.anywhere,
+                };
+                stores.insert(number);
+            }
             Op::Barrier(BarrierOp::Arrive { .. }) => {}
             Op::Barrier(_) | Op::Call { .. } => *pending = Pending::default(),
             _ => {}

@@ -21,8 +21,8 @@ const LEAST_ONCE: u64 = 2000;
 const MANY: u64 = 20_000;
 /// And beyond which there is none.
 const MOST: u64 = 60_000;
-/// The same where much of it would be copies of what is called [seldom](Calls::seldom), such as what mathematical functions do for numbers that are out of their usual range:
-/// longer kernels have less done to them, and each copy is as much text as any other part.
+/// Instructions of a kernel with a copy for each call, from which on those functions stay that are called [seldom](Calls::seldom), such as what mathematical functions do with numbers
+/// out of their usual range: longer kernels have less done to them, and a copy is as much text as any other part.
 const MANY_SELDOM: u64 = 2_000;
 /// Shorter ones of those are copied.
 const LEAST_SELDOM: u64 = 64;
