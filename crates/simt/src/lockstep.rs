@@ -7,7 +7,7 @@ use warploom_ptx::ir::{BarrierOp, Body, Op, Semantics, Space};
 
 use crate::divergence::successors;
 use crate::range::{Interval, Ranges};
-use crate::values::{ValueId, Values};
+use crate::values::{ValueId, Values, paired};
 
 /// Why lanes of a warp are taken to run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,9 +128,9 @@ impl Exchange<'_> {
             Op::Barrier(_) | Op::Call { .. } => *pending = Pending::default(),
             _ => {}
         }
-        if let Some(written) = self.values.written(self.body, number) {
-            pending.forget(written);
-        }
+        let operands = self.body.insts[number as usize].operands();
+        let written = paired(&operands, self.values.of_inst(number)).filter(|(operand, _)| operand.def().is_some());
+        written.filter_map(|(_, value)| value).for_each(|value| pending.forget(value));
         None
     }
 
