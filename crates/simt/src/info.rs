@@ -84,6 +84,11 @@ impl<'m> KernelInfo<'m> {
         self.guesses.get(value.0 as usize)?.as_ref()
     }
 
+    /// Whether a function has code of its own.
+    pub(crate) fn has_code(&self, function: FunctionId) -> bool {
+        self.module.functions[function.0 as usize].body.is_some()
+    }
+
     /// The address that an instruction accesses memory at, if a register has it.
     pub fn address_of(&self, body: &Body, inst: u32) -> Option<ValueId> {
         self.values.address(body, inst)

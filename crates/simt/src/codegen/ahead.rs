@@ -151,7 +151,7 @@ impl Writer<'_> {
         let (fetch, on) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{fetch}, label %L{on}, !prof !2", inside.text));
         self.label(&format!("L{fetch}"));
-        let later = self.set(word, format!("inttoptr i64 {} to ptr", later.text)).text;
+        let later = self.at_address(&later).text;
         self.prefetch_lines(&later, 0, span.need as u32, to);
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
@@ -183,7 +183,7 @@ impl Writer<'_> {
         let loads = self.body().blocks[block as usize].insts.clone().filter(|inst| self.is_tile_row(*inst));
         let row = gangs.cta[0] * target.bytes;
         let later = if gangs.threads() * target.bytes * loads.count() as u32 <= TILE { 4 } else { 2 };
-        let place = self.set(Ty::int(64, 0), format!("inttoptr i64 {} to ptr", first.text)).text;
+        let place = self.at_address(&first).text;
         self.prefetch_lines(&place, later * row, self.lanes() * target.bytes, Cache::First);
     }
 
@@ -201,7 +201,7 @@ impl Writer<'_> {
         if before.into_iter().any(seen) || self.plan.hull(self.inst).is_some_and(|(_, hull)| hull.first != self.inst) {
             return;
         }
-        let place = self.set(Ty::int(64, 0), format!("inttoptr i64 {} to ptr", first.text)).text;
+        let place = self.at_address(&first).text;
         self.prefetch_lines(&place, GANGS_AHEAD, self.lanes() * step, Cache::First);
     }
 
@@ -252,7 +252,7 @@ impl Writer<'_> {
         let (fetch, on) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{fetch}, label %L{on}", many.text));
         self.label(&format!("L{fetch}"));
-        let place = self.set(Ty::int(64, 0), format!("inttoptr i64 {} to ptr", first.text)).text;
+        let place = self.at_address(&first).text;
         let lines = offsets
             .into_iter()
             .flat_map(|offset: i64| (0..gang.div_ceil(LINE)).map(move |line| offset + i64::from(gang + line * LINE)));

@@ -94,7 +94,7 @@ impl Writer<'_> {
         let place = self.place_of_step(load);
         let step = self.set(word, format!("load i64, ptr {place}"));
         let there = self.binary("add", &first, &step);
-        let there = self.set(word, format!("inttoptr i64 {} to ptr", there.text)).text;
+        let there = self.at_address(&there).text;
         let bytes = self.plan.access(load).map_or(0, |(_, access)| access.bytes) * self.lanes();
         for end in (LINE..=bytes).step_by(LINE as usize) {
             let line = self.offset(&there, end - 1);

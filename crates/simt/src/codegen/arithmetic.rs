@@ -41,7 +41,7 @@ impl Writer<'_> {
             }
             Op::Call { target, .. } => {
                 return match **target {
-                    CallTarget::Direct(id) if self.plan.has_code(id) => self.call(inst, id),
+                    CallTarget::Direct(id) if self.plan.info.has_code(id) => self.call(inst, id),
                     CallTarget::Direct(_) => self.stepped(inst),
                     CallTarget::Indirect { .. } => self.no_function(inst),
                 };
@@ -434,7 +434,7 @@ impl Writer<'_> {
             (ShiftDirection::Right, false) => "lshr",
         };
         if let Operand::Imm(by) = amount
-            && u64::from(by as u32) < u64::from(ty.bits())
+            && (by as u32) < ty.bits()
         {
             let by = self.constant(a.ty, i64::from(by as u32));
             return self.binary(name, &a, &by);

@@ -69,7 +69,7 @@ impl Writer<'_> {
                 return Ok(target.flag.clone());
             }
             let low = self.constant(first.ty, target.low);
-            let from = if target.low == 0 { first.clone() } else { self.binary("add", first, &low) };
+            let from = self.binary("add", first, &low);
             let fits = self.is_inside(target.site, &from, target.bytes);
             return Ok(self.binary("and", &fits, &target.flag));
         }

@@ -88,8 +88,7 @@ impl Writer<'_> {
             let (full, some) = (self.fresh(), self.fresh());
             self.line(format!("br i1 {}, label %L{full}, label %L{some}", all.text));
             self.label(&format!("L{full}"));
-            let plan = self.plan;
-            self.forget_masks(blocks.iter().copied().filter(|block| plan.group_of(*block).is_some()));
+            self.forget_masks(blocks);
             self.line("br label %filled");
             self.label(&format!("L{some}"));
         }

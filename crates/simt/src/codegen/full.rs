@@ -7,6 +7,8 @@
 //!
 //! So nothing joins full code from the side, and what is known there once stays known: tables, bases and limits are read once for a whole loop.
 
+use std::collections::BTreeSet;
+
 use warploom_ptx::ir::{BoolOp, Compare, Inst, LogicOp, Op, Operand, ScalarType, TerminatorKind};
 
 use super::function::{Val, Writer};
@@ -71,16 +73,16 @@ impl Writer<'_> {
         let full = self.fresh();
         self.line(format!("br i1 {}, label %L{full}, label %{label}", all.text));
         self.label(&format!("L{full}"));
-        self.forget_masks(self.plan.members_from(to));
+        self.forget_masks(&self.plan.blocks_from(vec![to]));
         self.line(format!("br label %F{to}"));
     }
 
     /// All lanes run, and none waits in those blocks that they may come to.
-    pub(super) fn forget_masks(&mut self, blocks: impl Iterator<Item = u32>) {
+    pub(super) fn forget_masks(&mut self, blocks: &BTreeSet<u32>) {
         let ty = self.mask_type();
         let (all, none) = (self.constant(ty, 1), self.constant(ty, 0));
         self.store(&all, "%alive");
-        for block in blocks {
+        for block in blocks.iter().filter(|block| self.plan.group_of(**block).is_some()) {
             self.store(&none, &format!("%m{block}"));
         }
     }

@@ -185,7 +185,7 @@ impl<'p> Writer<'p> {
 
     pub(super) fn binary(&mut self, op: &str, a: &Val, b: &Val) -> Val {
         debug_assert_eq!(a.ty, b.ty);
-        if b.text == b.ty.constant(0) && ["add", "sub", "or", "xor"].contains(&op) {
+        if ["add", "sub", "or", "xor", "shl", "lshr", "ashr"].contains(&op) && b.text == b.ty.constant(0) {
             return a.clone();
         }
         self.set(a.ty, format!("{op} {} {}, {}", a.ty.text(), a.text, b.text))
@@ -275,6 +275,15 @@ impl<'p> Writer<'p> {
         let at = self.field(offset);
         // The context does not change while the code runs.
         self.set(Ty::int(64, 0), format!("load ptr, ptr {at}, !invariant.load !0")).text
+    }
+
+    /// Pointers to the host's addresses.
+    pub(super) fn at_address(&mut self, address: &Val) -> Val {
+        let pointer = match address.ty.lanes {
+            0 => "ptr".to_owned(),
+            lanes => format!("<{lanes} x ptr>"),
+        };
+        self.set(address.ty, format!("inttoptr {} {} to {pointer}", address.ty.text(), address.text))
     }
 
     pub(super) fn splat(&mut self, value: &Val) -> Val {

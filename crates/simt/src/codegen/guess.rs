@@ -440,10 +440,6 @@ impl Writer<'_> {
         let space = Val { ty: Ty::int(64, 0), text: "%space".to_owned() };
         let (space, address) = self.alike(space, address.clone());
         let place = self.binary("add", &space, &address);
-        let (ty, pointer) = match place.ty.lanes {
-            0 => (place.ty, "ptr".to_owned()),
-            lanes => (place.ty, format!("<{lanes} x ptr>")),
-        };
-        self.set(ty, format!("inttoptr {} {} to {pointer}", place.ty.text(), place.text))
+        self.at_address(&place)
     }
 }

@@ -131,7 +131,7 @@ impl Writer<'_> {
 
     /// Whether gangs fill whole registers with such lanes.
     pub(super) fn gathers_words(&self, bits: u32) -> bool {
-        self.plan.machine().x86 && bits == 32 && self.lanes().is_multiple_of(self.words_of_a_gather())
+        self.plan.gathers() && bits == 32 && self.lanes().is_multiple_of(self.words_of_a_gather())
     }
 
     /// Words at known distances from one place, as 32 bits: of a vector of pointers LLVM makes distances of 64 bits where it moves what is common out of a loop,

@@ -430,7 +430,7 @@ impl Writer<'_> {
         let held = self.read(value);
         let held = self.resize(&held, 32, false);
         let by = self.constant(held.ty, offset);
-        let sum = if offset == 0 { held } else { self.binary("add", &held, &by) };
+        let sum = self.binary("add", &held, &by);
         Ok(self.splat(&sum))
     }
 
@@ -453,7 +453,7 @@ impl Writer<'_> {
     /// An address with its offset, in the width that it has, as 64 bits.
     fn moved(&mut self, address: &Val, offset: i64) -> Val {
         let by = self.constant(address.ty, offset);
-        let sum = if offset == 0 { address.clone() } else { self.binary("add", address, &by) };
+        let sum = self.binary("add", address, &by);
         self.resize(&sum, 64, false)
     }
 
@@ -470,7 +470,7 @@ impl Writer<'_> {
         let Some(first) = target.first.clone() else { return "null".to_owned() };
         match self.start_of(target) {
             Some(start) => self.set(i64, format!("getelementptr i8, ptr {start}, i64 {}", first.text)).text,
-            None => self.set(i64, format!("inttoptr i64 {} to ptr", first.text)).text,
+            None => self.at_address(&first).text,
         }
     }
 
@@ -497,14 +497,14 @@ impl Writer<'_> {
                 // What is allowed has less than 31 bits.
                 let all = self.short_addresses(inst, target)?;
                 let by = self.constant(all.ty, i64::from(bytes));
-                let all = if bytes == 0 { all } else { self.binary("add", &all, &by) };
+                let all = self.binary("add", &all, &by);
                 (Some(start), self.resize(&all, 64, true))
             }
             None if let Some(parts) = self.parts(target) => {
                 let base = self.read(parts.base);
                 let by = self.constant(base.ty, target.offset() + i64::from(bytes));
                 let base = self.binary("add", &base, &by);
-                let base = self.set(base.ty, format!("inttoptr i64 {} to ptr", base.text));
+                let base = self.at_address(&base);
                 let index = self.read(parts.index);
                 // What is allowed has less than 31 bits, whatever its sign is for.
                 let index = self.resize(&index, 64, true);
@@ -517,7 +517,7 @@ impl Writer<'_> {
             None => {
                 let all = self.all_addresses(inst, target)?;
                 let by = self.constant(all.ty, i64::from(bytes));
-                let all = if bytes == 0 { all } else { self.binary("add", &all, &by) };
+                let all = self.binary("add", &all, &by);
                 (None, all)
             }
         };
@@ -525,7 +525,7 @@ impl Writer<'_> {
             Some(base) => {
                 self.set(offsets.ty, format!("getelementptr i8, ptr {base}, <{lanes} x i64> {}", offsets.text))
             }
-            None => self.set(offsets.ty, format!("inttoptr <{lanes} x i64> {} to <{lanes} x ptr>", offsets.text)),
+            None => self.at_address(&offsets),
         })
     }
 }

@@ -71,7 +71,7 @@ impl Writer<'_> {
         let zero = self.constant(word, 0);
         let past = self.compare("eq", &low, &zero);
         let [around, usual, done] = [(); 3].map(|()| self.fresh());
-        let pointer = self.set(word, format!("inttoptr i64 {} to ptr", first.text)).text;
+        let pointer = self.at_address(&first).text;
         self.line(format!("br i1 {}, label %L{around}, label %L{usual}", past.text));
         self.label(&format!("L{around}"));
         let row = self.row_of(values);

@@ -6,7 +6,7 @@ mod groups;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Body, FunctionId, GlobalId, Op, SharedLayout, Step};
+use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::arms::{Arm, Arms};
 use super::carried::carried;
@@ -313,11 +313,6 @@ impl<'k> Plan<'k> {
     /// Whether all gangs of a CTA are one team: barriers need no code then.
     pub(super) fn is_one_team(&self) -> bool {
         self.team == self.info.gangs.count()
-    }
-
-    /// Whether a function has code of its own.
-    pub(super) fn has_code(&self, function: FunctionId) -> bool {
-        self.info.module.functions[function.0 as usize].body.is_some()
     }
 
     /// What decides at the end of a block which lanes branch, if it does not end alike for all.

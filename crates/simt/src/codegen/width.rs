@@ -1,6 +1,6 @@
 //! How many threads run as one gang.
 
-use warploom_ptx::ir::{BarrierOp, Body, CallTarget, FunctionId, IntBinaryOp, Loop, MulMode, Op};
+use warploom_ptx::ir::{BarrierOp, Body, CallTarget, IntBinaryOp, Loop, MulMode, Op};
 
 use super::exchange::is_exchange;
 use crate::access::{AccessKind, Pattern};
@@ -16,7 +16,7 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     let body = info.body();
     let warps = |op: &Op| match op {
         // A warp's lines of output stand together.
-        Op::Call { target, .. } => !matches!(**target, CallTarget::Direct(id) if has_code(info, id)),
+        Op::Call { target, .. } => !matches!(**target, CallTarget::Direct(id) if info.has_code(id)),
         Op::Matrix(_) | Op::Barrier(BarrierOp::Warp { .. }) => true,
         op => is_exchange(op),
     };
@@ -44,10 +44,6 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
     let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
     if one_row { wide } else { wide.min(row).max(units.lanes()).max(least) }
-}
-
-fn has_code(info: &KernelInfo<'_>, function: FunctionId) -> bool {
-    info.module.functions[function.0 as usize].body.is_some()
 }
 
 /// Whether lanes are guessed to be in one row of those that a division tells apart.

@@ -32,7 +32,7 @@ impl Writer<'_> {
             };
             for (at, place) in places.iter().enumerate() {
                 let by = self.constant(words.ty, i64::from(at as u32 * ty.bits()));
-                let moved = if at == 0 { words.clone() } else { self.binary("lshr", &words, &by) };
+                let moved = self.binary("lshr", &words, &by);
                 let part = self.cast("trunc", &moved, Element::bits_of(ty));
                 self.store(&part, place);
             }
@@ -56,7 +56,7 @@ impl Writer<'_> {
         let lanes = wide.lanes;
         let all = self.set(wide, format!("ptrtoint <{lanes} x ptr> {} to <{lanes} x i64>", pointers.text));
         let words = self.rounded_down(&all);
-        let words = self.set(wide, format!("inttoptr <{lanes} x i64> {} to <{lanes} x ptr>", words.text));
+        let words = self.at_address(&words);
         self.behind_beginnings(&words, &all)
     }
 

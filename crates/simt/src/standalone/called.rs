@@ -6,11 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use warploom_ptx::ir::{Body, FunctionId, Module, Op, TerminatorKind};
+use warploom_ptx::ir::{Body, Cfg, FunctionId, Module, Op, TerminatorKind};
 
 use super::{asks_for_stack, callees};
 use crate::codegen::is_exchange;
-use crate::divergence::successors;
 use crate::wait::looks;
 
 /// Shorter ones are copied.
@@ -27,7 +26,7 @@ const MANY_SELDOM: u64 = 2_000;
 /// Shorter ones of those are copied.
 const LEAST_SELDOM: u64 = 64;
 /// Instructions of a block that does nothing but call, and hand over what that takes.
-const DETOUR: u32 = 24;
+const DETOUR: usize = 24;
 /// Instructions of a kernel and the functions that stay. LLVM takes more of them as they are written, and such code is no faster than the interpreter (docs/performance.md).
 const MOST_OF_ALL: u64 = 20_000;
 /// Bytes of a register that a call hands over.
@@ -280,21 +279,20 @@ impl<'m> Calls<'m> {
 
     /// Whether each call of a function is a detour: a block by itself that a branch goes around.
     fn seldom(&self, id: FunctionId) -> bool {
-        let calls = |caller: &FunctionId| {
-            let body = self.body(*caller);
-            let places = self.of(*caller).iter().filter(|(_, callee)| *callee == id).map(|(block, _)| *block);
-            body.into_iter().flat_map(move |body| places.clone().map(move |block| (body, block)))
-        };
-        self.callees.keys().flat_map(calls).all(|(body, block)| is_detour(body, block))
+        self.order.iter().all(|caller| {
+            let mut places = self.of(*caller).iter().filter(|(_, callee)| *callee == id).peekable();
+            let Some(body) = self.body(*caller).filter(|_| places.peek().is_some()) else { return true };
+            let cfg = Cfg::new(body);
+            places.all(|(block, _)| is_detour(body, &cfg, *block))
+        })
     }
 }
 
 /// Whether a short block is entered from one place only, which else goes on where the block does.
-fn is_detour(body: &Body, block: u32) -> bool {
-    let [behind] = successors(body, block)[..] else { return false };
-    let mut before = (0..body.blocks.len() as u32).filter(|from| successors(body, *from).contains(&block));
-    let (Some(from), None) = (before.next(), before.next()) else { return false };
-    body.blocks[block as usize].insts.len() as u32 <= DETOUR && successors(body, from).contains(&behind)
+fn is_detour(body: &Body, cfg: &Cfg, block: u32) -> bool {
+    let block = block as usize;
+    let ([behind], [from]) = (&cfg.successors[block][..], &cfg.predecessors[block][..]) else { return false };
+    body.blocks[block].insts.len() <= DETOUR && cfg.successors[from.0 as usize].contains(behind)
 }
 
 /// Whether a body asks for lanes that may not be there where it is called, or for what only a kernel has.

@@ -74,12 +74,8 @@ impl Plan<'_> {
         self.blocks_from(region.blocks.iter().copied().collect())
     }
 
-    /// The blocks of groups that gangs may come to from a block, before the next barrier.
-    pub(in crate::codegen) fn members_from(&self, block: u32) -> impl Iterator<Item = u32> {
-        self.blocks_from(vec![block]).into_iter().filter(|block| self.group_of(*block).is_some())
-    }
-
-    fn blocks_from(&self, mut pending: Vec<u32>) -> BTreeSet<u32> {
+    /// The blocks that gangs may come to from some of them, before the next barrier, with the groups that they are of.
+    pub(in crate::codegen) fn blocks_from(&self, mut pending: Vec<u32>) -> BTreeSet<u32> {
         let mut all = BTreeSet::new();
         while let Some(block) = pending.pop() {
             if !all.insert(block) {
