@@ -11,6 +11,7 @@ mod affine;
 mod alignment;
 mod barrier;
 pub mod codegen;
+mod control;
 mod divergence;
 mod gang;
 mod info;

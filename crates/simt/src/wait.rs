@@ -11,6 +11,7 @@ use warploom_ptx::ir::{
     AtomicOp, BarrierOp, Body, Compare, IntBinaryOp, Op, Operand, Role, Semantics, Space, TerminatorKind,
 };
 
+use crate::control::Trip;
 use crate::divergence::successors;
 use crate::uniformity::Uniformity;
 use crate::values::{ValueId, Values, paired};
@@ -52,7 +53,7 @@ pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Ve
             .filter(|block| successors(body, *block).iter().any(|to| !inner.blocks.contains(to)))
             .collect();
         let divergent = exits.iter().any(|block| uniformity.divergence.splits.contains_key(block));
-        let deciding = decides(body, values, &insts, exits.iter().flat_map(|block| values.of_end(*block)));
+        let deciding = decides_to_leave(body, values, inner.blocks.clone(), &insts, &exits);
         let around = Around { body, values, blocks: inner.blocks.clone(), insts: &insts };
         if around.tries_again() {
             continue;
@@ -192,7 +193,7 @@ impl Around<'_> {
 
     /// Whether a value comes from what a compare-and-swap, or a load of the loop, has found.
     fn is_observed(&self, swap: u32, expected: Option<ValueId>) -> bool {
-        let from = decides(self.body, self.values, self.insts, [expected].iter());
+        let from = decides(self.body, self.values, self.insts, [expected].iter(), |_| Vec::new());
         from.iter().any(|inst| *inst == swap || matches!(self.op(*inst), Op::Ld { .. }))
     }
 
@@ -238,12 +239,31 @@ fn kind(op: &Op, divergent: bool) -> WaitKind {
     }
 }
 
-/// The instructions of a loop that values in it come from.
+/// The instructions of a loop that decide whether it is left: those that the conditions at its exits come from, and those by which it is known whether these run. A thread that adds to its
+/// counter only once another has stored something waits for it.
+fn decides_to_leave(
+    body: &Body,
+    values: &Values,
+    blocks: Range<u32>,
+    insts: &BTreeSet<u32>,
+    exits: &[u32],
+) -> BTreeSet<u32> {
+    let mut trip = Trip::new(body, blocks.clone());
+    let behind = |inst: u32| {
+        let block = blocks.clone().find(|block| body.blocks[*block as usize].insts.contains(&inst));
+        let ends = trip.deciding(block.expect("an instruction of the loop is in one of its blocks"));
+        ends.iter().flat_map(|end| values.of_end(*end)).flatten().copied().collect()
+    };
+    decides(body, values, insts, exits.iter().flat_map(|block| values.of_end(*block)), behind)
+}
+
+/// The instructions of a loop that values in it come from, directly or by values that are `behind` one of these.
 fn decides<'v>(
     body: &Body,
     values: &Values,
     insts: &BTreeSet<u32>,
     roots: impl Iterator<Item = &'v Option<ValueId>>,
+    mut behind: impl FnMut(u32) -> Vec<ValueId>,
 ) -> BTreeSet<u32> {
     let mut pending: Vec<ValueId> = roots.flatten().copied().collect();
     let mut seen: BTreeSet<ValueId> = pending.iter().copied().collect();
@@ -253,6 +273,7 @@ fn decides<'v>(
             if !out.insert(*inst) {
                 continue;
             }
+            pending.extend(behind(*inst).into_iter().filter(|value| seen.insert(*value)));
             let operands = body.insts[*inst as usize].operands();
             for (operand, value) in paired(&operands, values.of_inst(*inst)) {
                 if let Some(value) = value.filter(|value| operand.read().is_some() && seen.insert(*value)) {
