@@ -15,13 +15,17 @@ PROGRAMS = """
     aidw 10 1 2
     all-pairs-distance 2
     atomicAggregate 2
+    atomicCAS 2
     atomicPerf 2
+    attentionMergeState 1024 32 128 2
     attentionMultiHead 2
     axpby 2
+    background-subtract 4096 2048 1 2
     bezier-surface -n 2
     bgmv --op bgmv_shrink --tokens 1 --hidden 4096 --rank 16 --loras 4 --repeat 2
     bincount 10000000 2
     blockAccess 8192 8192 2
+    blockexchange 8192 8192 2
     bwt 2
     ccsd-trpdrv 200 2
     cmembench 2
@@ -33,6 +37,7 @@ PROGRAMS = """
     fpc 256 2
     fwt 2
     gaussian -q -t -s 2
+    gelu 8 4096 512 2
     groupnorm 32 32 16 16 32 2
     haccmk 2
     heat2d 1024 1024 2
@@ -45,9 +50,10 @@ PROGRAMS = """
     lombscargle 2
     marchingCubes 2
     matrix-rotate 5000 2
-    moe-align 2
     moe 32768 384 1 2
+    moe-align 2
     moe-sum 256 4096 2
+    morphology 32 32 8192 8192 2
     mrc 10000000 2
     mtf 1024 2
     nlll 2048 1000 2
@@ -70,17 +76,20 @@ PROGRAMS = """
     rfs 100 2
     romberg 128 64 20
     rotary 2
+    scan3 1000 2
     scatterThrust 10000000 2
     secp256k1 2
     softmax 100000 784 0 2
     softmax-fused 4 12 256 256 2
     split 33554432 2
+    ssm 1
     stencil1d 134217728 2
     tensorAccessor 8192 8192 2
     threadfence 100 2
     tsa 1024 1024 2
     unfold 10000000 2
     vanGenuchten 256 256 256 2
+    warpexchange 8192 8192 2
     winograd
     zeropoint 10000000 2
     zoom 1 3 2160 4096 2
