@@ -332,7 +332,7 @@ fn with_the_bounds_of_hardware_faults_on_a_page_are_not_noticed() {
 fn fat_binaries_whole_and_damaged() {
     let program = program::build("behaviour/images.c", "", &[]);
     let log = "error   : the image holds no PTX that this device can run, only machine code for GPUs; build it with PTX, as \
-               nvcc does with -gencode arch=compute_NN,code=compute_NN";
+               nvcc does with -gencode arch=compute_NN,code=compute_NN, or by the nvcc of a folder that `warploom toolkit` makes";
     assert_eq!(program.run(|command| _ = command.env_remove("CUDA_MODULE_LOADING")), format!("{log}\nlazy\ndone\n"));
     let eager = program.run(|command| _ = command.env("CUDA_MODULE_LOADING", "EAGER"));
     assert_eq!(eager, format!("{log}\neager\ndone\n"));

@@ -13,7 +13,7 @@ use warploom_ptx::ir::{
 
 use crate::control::Trip;
 use crate::divergence::successors;
-use crate::uniformity::Uniformity;
+use crate::uniformity::{Uniformity, block_of};
 use crate::values::{ValueId, Values, paired};
 
 /// For whom a loop may wait.
@@ -40,6 +40,7 @@ pub struct Wait {
 
 /// The loops of a body whose end depends on what a volatile or ordered load, or an atomic, in them gives.
 pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Vec<Wait> {
+    let block_of = block_of(body);
     let mut out = Vec::new();
     for (index, inner) in body.loops.iter().enumerate() {
         let insts: BTreeSet<u32> =
@@ -53,7 +54,7 @@ pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Ve
             .filter(|block| successors(body, *block).iter().any(|to| !inner.blocks.contains(to)))
             .collect();
         let divergent = exits.iter().any(|block| uniformity.divergence.splits.contains_key(block));
-        let deciding = decides_to_leave(body, values, inner.blocks.clone(), &insts, &exits);
+        let deciding = decides_to_leave(body, values, (inner.blocks.clone(), &block_of), &insts, &exits);
         let around = Around { body, values, blocks: inner.blocks.clone(), insts: &insts };
         if around.tries_again() {
             continue;
@@ -244,14 +245,13 @@ fn kind(op: &Op, divergent: bool) -> WaitKind {
 fn decides_to_leave(
     body: &Body,
     values: &Values,
-    blocks: Range<u32>,
+    (blocks, block_of): (Range<u32>, &[u32]),
     insts: &BTreeSet<u32>,
     exits: &[u32],
 ) -> BTreeSet<u32> {
-    let mut trip = Trip::new(body, blocks.clone());
+    let mut trip = Trip::new(body, blocks);
     let behind = |inst: u32| {
-        let block = blocks.clone().find(|block| body.blocks[*block as usize].insts.contains(&inst));
-        let ends = trip.deciding(block.expect("an instruction of the loop is in one of its blocks"));
+        let ends = trip.deciding(block_of[inst as usize]);
         ends.iter().flat_map(|end| values.of_end(*end)).flatten().copied().collect()
     };
     decides(body, values, insts, exits.iter().flat_map(|block| values.of_end(*block)), behind)

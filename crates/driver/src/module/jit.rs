@@ -106,7 +106,7 @@ pub(crate) fn damaged(error: &ImageError) -> DriverError {
 /// What machine code alone lacks, and what helps.
 const MACHINE_CODE: (&str, &str) = (
     "the image holds no PTX that this device can run, only machine code for GPUs",
-    "build it with PTX, as nvcc does with -gencode arch=compute_NN,code=compute_NN",
+    "build it with PTX, as nvcc does with -gencode arch=compute_NN,code=compute_NN, or by the nvcc of a folder that `warploom toolkit` makes",
 );
 
 /// What an image with nothing but machine code answers.
