@@ -14,6 +14,8 @@ pub(crate) struct Trip {
     blocks: Range<u32>,
     /// By block, from the first on: where it leads to within the trip; none stands for the end.
     successors: Vec<Vec<Option<u32>>>,
+    /// By block, likewise: what leads to it.
+    predecessors: Vec<Vec<u32>>,
     /// By block that was asked for: the branches.
     known: BTreeMap<u32, Vec<u32>>,
 }
@@ -22,46 +24,47 @@ impl Trip {
     pub(crate) fn new(body: &Body, blocks: Range<u32>) -> Trip {
         let within = |to: u32| (to != blocks.start && blocks.contains(&to)).then_some(to);
         let next = |block: u32| successors(body, block).into_iter().map(within).collect();
-        Trip { successors: blocks.clone().map(next).collect(), blocks, known: BTreeMap::new() }
+        let successors: Vec<Vec<Option<u32>>> = blocks.clone().map(next).collect();
+        let mut predecessors = vec![Vec::new(); successors.len()];
+        for (block, ways) in blocks.clone().zip(&successors) {
+            ways.iter().flatten().for_each(|to| predecessors[(to - blocks.start) as usize].push(block));
+        }
+        Trip { blocks, successors, predecessors, known: BTreeMap::new() }
     }
 
     /// The blocks whose ends decide whether `block` runs: those that lead to it for certain on one way, and not on another.
     pub(crate) fn deciding(&mut self, block: u32) -> &[u32] {
-        let (blocks, successors) = (&self.blocks, &self.successors);
-        self.known.entry(block).or_insert_with(|| {
-            let avoids = avoiding(blocks, successors, block);
-            let misses = |to: &Option<u32>| to.is_none_or(|to| avoids[(to - blocks.start) as usize]);
+        if !self.known.contains_key(&block) {
+            let avoids = self.avoiding(block);
+            let misses = |to: &Option<u32>| to.is_none_or(|to| avoids[self.at(to)]);
             let parts = |from: &u32| {
-                let ways = &successors[(from - blocks.start) as usize];
+                let ways = &self.successors[self.at(*from)];
                 ways.iter().any(misses) && !ways.iter().all(misses)
             };
-            blocks.clone().filter(parts).collect()
-        })
+            let branches = self.blocks.clone().filter(parts).collect();
+            self.known.insert(block, branches);
+        }
+        &self.known[&block]
     }
-}
 
-/// By block: whether a trip can come from there to its end without `block`.
-fn avoiding(blocks: &Range<u32>, successors: &[Vec<Option<u32>>], block: u32) -> Vec<bool> {
-    let mut out = vec![false; successors.len()];
-    let mut from: Vec<Vec<u32>> = vec![Vec::new(); successors.len()];
-    let mut pending = Vec::new();
-    for (block, ways) in blocks.clone().zip(successors) {
-        for way in ways {
-            match way {
-                Some(to) => from[(to - blocks.start) as usize].push(block),
-                None => pending.push(block),
+    fn at(&self, block: u32) -> usize {
+        (block - self.blocks.start) as usize
+    }
+
+    /// By block: whether a trip can come from there to its end without `block`.
+    fn avoiding(&self, block: u32) -> Vec<bool> {
+        // A thread ends where nothing follows.
+        let ends = |from: &u32| {
+            let ways = &self.successors[self.at(*from)];
+            ways.is_empty() || ways.contains(&None)
+        };
+        let mut out = vec![false; self.successors.len()];
+        let mut pending: Vec<u32> = self.blocks.clone().filter(ends).collect();
+        while let Some(from) = pending.pop() {
+            if from != block && !std::mem::replace(&mut out[self.at(from)], true) {
+                pending.extend(&self.predecessors[self.at(from)]);
             }
         }
-        if ways.is_empty() {
-            // A thread ends here.
-            pending.push(block);
-        }
+        out
     }
-    while let Some(at) = pending.pop() {
-        let seen = &mut out[(at - blocks.start) as usize];
-        if at != block && !std::mem::replace(seen, true) {
-            pending.extend(&from[(at - blocks.start) as usize]);
-        }
-    }
-    out
 }

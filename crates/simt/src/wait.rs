@@ -54,14 +54,16 @@ pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Ve
             .filter(|block| successors(body, *block).iter().any(|to| !inner.blocks.contains(to)))
             .collect();
         let divergent = exits.iter().any(|block| uniformity.divergence.splits.contains_key(block));
-        let deciding = decides_to_leave(body, values, (inner.blocks.clone(), &block_of), &insts, &exits);
         let around = Around { body, values, blocks: inner.blocks.clone(), insts: &insts };
         if around.tries_again() {
             continue;
         }
         let counted = around.is_counted();
         let goes_on = |inst: u32| around.draws_tickets(inst) || (counted && around.moves(inst));
-        let found = deciding.into_iter().filter(|inst| looks(&body.insts[*inst as usize].op) && !goes_on(*inst));
+        let found = around
+            .decides_to_leave(&exits, &block_of)
+            .into_iter()
+            .filter(|inst| looks(&body.insts[*inst as usize].op) && !goes_on(*inst));
         let found = found.map(|inst| (kind(&body.insts[inst as usize].op, divergent), inst)).max();
         // The most demanding of them says what the loop needs.
         if let Some((kind, inst)) = found {
@@ -105,6 +107,18 @@ impl Around<'_> {
         paired(&operands, self.values.of_inst(inst))
             .find(|(operand, _)| operand.role == Role::Address)
             .and_then(|(_, v)| v)
+    }
+
+    /// The instructions that decide whether it is left: those that the conditions at its exits come from, and those by which it is known whether these run. A thread that adds to its
+    /// counter only once another has stored something waits for it.
+    fn decides_to_leave(&self, exits: &[u32], block_of: &[u32]) -> BTreeSet<u32> {
+        let mut trip = Trip::new(self.body, self.blocks.clone());
+        let behind = |inst: u32| {
+            let ends = trip.deciding(block_of[inst as usize]);
+            ends.iter().flat_map(|end| self.values.of_end(*end)).flatten().copied().collect()
+        };
+        let conditions = exits.iter().flat_map(|block| self.values.of_end(*block));
+        decides(self.body, self.values, self.insts, conditions, behind)
     }
 
     /// The test that alone decides at the end of each trip whether there is another one: the last block, the test, and whether it is for going around.
@@ -238,23 +252,6 @@ fn kind(op: &Op, divergent: bool) -> WaitKind {
         _ if divergent => WaitKind::OwnWarp,
         _ => WaitKind::OtherWarps,
     }
-}
-
-/// The instructions of a loop that decide whether it is left: those that the conditions at its exits come from, and those by which it is known whether these run. A thread that adds to its
-/// counter only once another has stored something waits for it.
-fn decides_to_leave(
-    body: &Body,
-    values: &Values,
-    (blocks, block_of): (Range<u32>, &[u32]),
-    insts: &BTreeSet<u32>,
-    exits: &[u32],
-) -> BTreeSet<u32> {
-    let mut trip = Trip::new(body, blocks);
-    let behind = |inst: u32| {
-        let ends = trip.deciding(block_of[inst as usize]);
-        ends.iter().flat_map(|end| values.of_end(*end)).flatten().copied().collect()
-    };
-    decides(body, values, insts, exits.iter().flat_map(|block| values.of_end(*block)), behind)
 }
 
 /// The instructions of a loop that values in it come from, directly or by values that are `behind` one of these.
