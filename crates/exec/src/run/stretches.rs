@@ -30,12 +30,11 @@ pub(super) struct Stretches {
 
 /// The units that a stretch holds: the first, and the one behind the last.
 fn bounds(stretch: u64) -> Range<u64> {
-    (stretch & u64::from(u32::MAX)).saturating_sub(1)..(stretch >> 32).saturating_sub(1)
+    (stretch & u64::from(u32::MAX))..stretch >> 32
 }
 
-/// Counted from 1, so that an empty one is not none.
 fn stretch(units: &Range<u64>) -> u64 {
-    (units.start + 1) | (units.end + 1) << 32
+    units.start | units.end << 32
 }
 
 fn length(units: &Range<u64>) -> u64 {
