@@ -237,13 +237,16 @@ pub struct Worker {
     pub(crate) unit: u64,
     /// How many brief grids it has run.
     pub(crate) brief: u32,
-    /// State of CTAs that finished on this thread, for the next ones that start: one of each type.
+    /// State of CTAs that finished on this thread, for the next ones that start: [`SPARES`] of each type at most.
     spares: Vec<(TypeId, Box<dyn Any + Send>)>,
     /// When the present work was first seen to have this thread.
     slice: Cell<Option<Instant>>,
     /// When the CTA that runs was first seen to run.
     turn: Cell<Option<Instant>>,
 }
+
+/// States that a thread keeps of each type: CTAs that wait for others take theirs along, and new ones start meanwhile.
+const SPARES: usize = 4;
 
 impl Worker {
     pub(crate) fn new(index: u32, helps: bool, watch: &Watch) -> Worker {
@@ -265,18 +268,20 @@ impl Worker {
 
     /// What a finished CTA left for the next with the same type of state.
     pub fn take_spare(&mut self, state: TypeId) -> Option<Box<dyn Any + Send>> {
-        let index = self.spares.iter().position(|(of, _)| *of == state)?;
-        Some(self.spares.swap_remove(index).1)
+        let index = self.spares.iter().rposition(|(of, _)| *of == state)?;
+        Some(self.spares.remove(index).1)
     }
 
     /// Keeps what a finished CTA has left.
     pub fn keep_spare(&mut self, state: Option<Box<dyn Any + Send>>) {
         let Some(state) = state else { return };
         let of = (*state).type_id();
-        match self.spares.iter_mut().find(|(other, _)| *other == of) {
-            Some((_, older)) => *older = state,
-            None => self.spares.push((of, state)),
+        if self.spares.iter().filter(|(other, _)| *other == of).count() == SPARES
+            && let Some(oldest) = self.spares.iter().position(|(other, _)| *other == of)
+        {
+            self.spares.remove(oldest);
         }
+        self.spares.push((of, state));
     }
 
     /// A unit starts or goes on.

@@ -65,6 +65,8 @@ struct Line([u8; FRAME_ALIGN as usize]);
 #[repr(align(128))]
 pub(crate) struct State {
     kernel: u64,
+    /// The grid that it was prepared for last.
+    grid: u64,
     extents: Vec<Allowed>,
     /// In which epoch each was found.
     epochs: Vec<u64>,
@@ -303,6 +305,10 @@ impl State {
     fn start(&mut self, kernel: &CompiledKernel, grid: &Grid) -> u32 {
         const NONE: Line = Line([0; FRAME_ALIGN as usize]);
         let shared = kernel.shared_size(grid);
+        if self.kernel == kernel.id && self.grid == grid.id {
+            return shared;
+        }
+        self.grid = grid.id;
         if self.kernel != kernel.id {
             self.kernel = kernel.id;
             self.extents.clear();
@@ -350,16 +356,12 @@ impl State {
 
     /// What each CTA begins with.
     fn clear(&mut self, kernel: &CompiledKernel, shared: usize) {
-        const NONE: Line = Line([0; FRAME_ALIGN as usize]);
         if shared > 0 || !kernel.steps.is_empty() {
             self.steps.start(kernel.cta.iter().product(), shared);
         }
         if let Some(bottom) = kernel.stack {
             self.tops.clear();
             self.tops.resize(kernel.cta.iter().product::<u32>().next_multiple_of(32) as usize, bottom);
-        }
-        if kernel.ways.is_some() {
-            self.frames[..lines(u64::from(kernel.frames))].fill(NONE);
         }
     }
 }

@@ -12,12 +12,15 @@ use warploom_exec::kernel::{CtaExit, Worker};
 use warploom_interp::exchange::{ExchangeKind, Operands, compute};
 use warploom_interp::{Barriers, Cluster};
 use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, MatrixOp, Op, Operand};
-use warploom_simt::codegen::{Turns, outcome, turn};
+use warploom_simt::codegen::{NamedBarrier, Turns, outcome, turn};
 
 /// Trips of loops that wait after which a warp gives way to others, if nothing in it has changed.
 const LOOKS: u32 = 32;
 /// The same, so many times over, if its registers change.
 const LINGERS: u32 = 8;
+/// Rounds that a CTA stays at most while it waits: what it waits for is mostly just about to be written by one that runs on another core, and who begins
+/// another CTA instead comes back late. Rounds that were for nothing halve what the next ones may take, as where many CTAs of a core wait for each other.
+const MOST_PATIENCE: u32 = 16;
 /// Times in a row that a group of lanes is found in a loop when the clock asks, after which another group of the warp gets its turn: only code that waits
 /// for another lane by plain accesses needs it.
 const TIRED: u32 = 8;
@@ -35,6 +38,8 @@ enum Meeting {
     Barrier {
         waits: bool,
         reduces: Option<BarrierReduction>,
+        /// Its number and how many threads it is for, 0 for all, if they are in no register: lanes do not bring them then.
+        known: Option<[u32; 2]>,
     },
     /// Of a cluster of one CTA.
     ClusterArrive,
@@ -49,6 +54,10 @@ pub(crate) struct Ways {
     /// By place.
     places: Vec<Place>,
     meetings: Vec<Meeting>,
+    /// What is 0 in the frame of a fresh warp, by offset and bytes.
+    cleared: Vec<(u32, u32)>,
+    /// What loops that wait write of a warp's frame.
+    looking: Vec<(u32, u32)>,
     /// Of the first meeting; the others follow.
     site: u64,
 }
@@ -64,11 +73,16 @@ impl Ways {
     ) -> Result<Ways, String> {
         let meeting = |inst: &u32| {
             let op = &body.insts.get(*inst as usize).ok_or("a meeting at no instruction")?.op;
-            let barrier = |waits, reduces| Ok(Meeting::Barrier { waits, reduces });
+            if let Op::Barrier(op) = op
+                && let Some(named) = NamedBarrier::of(op)
+            {
+                let (waits, reduces) = match op {
+                    BarrierOp::Reduce { op, .. } => (true, Some(*op)),
+                    op => (!matches!(op, BarrierOp::Arrive { .. }), None),
+                };
+                return Ok(Meeting::Barrier { waits, reduces, known: named.known() });
+            }
             match op {
-                Op::Barrier(BarrierOp::Sync { .. }) => barrier(true, None),
-                Op::Barrier(BarrierOp::Arrive { .. }) => barrier(false, None),
-                Op::Barrier(BarrierOp::Reduce { op, .. }) => barrier(true, Some(*op)),
                 Op::Barrier(BarrierOp::ClusterArrive { .. }) => Ok(Meeting::ClusterArrive),
                 Op::Barrier(BarrierOp::ClusterWait { .. }) => Ok(Meeting::ClusterWait),
                 Op::Matrix(op) if matches!(**op, MatrixOp::WarpgroupWait { .. }) => Ok(Meeting::WarpgroupWait),
@@ -82,7 +96,7 @@ impl Ways {
         };
         let meetings = turns.meetings.iter().map(meeting).collect::<Result<_, String>>()?;
         let places = turns.places.iter().map(|(inst, line)| located(*inst, *line)).collect();
-        Ok(Ways { frame, places, meetings, site })
+        Ok(Ways { frame, places, meetings, cleared: turns.cleared.clone(), looking: turns.looking.clone(), site })
     }
 }
 
@@ -160,7 +174,7 @@ struct Warp {
     stamp: u64,
     /// How often in a row the clock has found it in a loop.
     tired: u32,
-    /// What its registers and places came to when it last gave way for its looks.
+    /// What lanes that look hold, and where they stand, came to when it last gave way for its looks.
     seen: Option<u64>,
     /// How often it has come to a `wgmma.wait_group`, and the lanes that have come to the next one.
     waits: (u64, u32),
@@ -173,6 +187,8 @@ pub(crate) struct Warps {
     barriers: Barriers,
     /// The CTA by itself.
     cluster: Cluster,
+    /// How many more rounds of looks it stays at once, when all that can run waits.
+    patience: u32,
 }
 
 /// What a time slice of a warp came to; later ones hide earlier ones.
@@ -203,14 +219,22 @@ impl Run<'_> {
         unsafe { &mut *self.frames.add(warp as usize * self.ways.frame as usize).cast() }
     }
 
-    /// A warp's registers.
-    fn registers(&self, warp: u32) -> &[u64] {
-        let size = self.ways.frame as usize;
-        // SAFETY: as above.
-        unsafe {
-            let first = self.frames.add(warp as usize * size + turn::SIZE as usize);
-            std::slice::from_raw_parts(first.cast(), (size - turn::SIZE as usize) / 8)
+    /// Makes 0 of what may be read of a fresh warp's frame.
+    fn clear(&mut self, warp: u32) {
+        for (offset, bytes) in &self.ways.cleared {
+            let at = warp as usize * self.ways.frame as usize + *offset as usize;
+            // SAFETY: within the warp's frame, as the code was made for; none runs.
+            unsafe { self.frames.add(at).write_bytes(0, *bytes as usize) };
         }
+    }
+
+    /// What loops that wait write of a warp's frame.
+    fn looking(&self, warp: u32) -> impl Iterator<Item = &[u8]> {
+        self.ways.looking.iter().map(move |(offset, bytes)| {
+            let at = warp as usize * self.ways.frame as usize + *offset as usize;
+            // SAFETY: as above.
+            unsafe { std::slice::from_raw_parts(self.frames.add(at), *bytes as usize) }
+        })
     }
 
     fn fault(&self, kind: FaultKind, site: Option<u64>, thread: u32) -> CtaExit {
@@ -221,7 +245,7 @@ impl Run<'_> {
 }
 
 impl Warps {
-    /// Those of a fresh CTA, at the first place; their frames are clear.
+    /// Those of a fresh CTA, at the first place.
     pub(crate) fn start(&mut self, threads: u32, run: &mut Run<'_>) {
         let lanes = |warp: u32| match threads - 32 * warp {
             32.. => u32::MAX,
@@ -230,6 +254,10 @@ impl Warps {
         let masks: Vec<u32> = (0..threads.div_ceil(32)).map(lanes).collect();
         self.barriers.start(&masks);
         self.cluster.start(1, &masks);
+        self.patience = self.patience.max(1);
+        for warp in 0..masks.len() as u32 {
+            run.clear(warp);
+        }
         self.all.resize_with(masks.len(), Warp::default);
         for (number, (warp, mask)) in (0..).zip(self.all.iter_mut().zip(masks)) {
             warp.groups.clear();
@@ -242,7 +270,7 @@ impl Warps {
 
     /// Lets the warps take turns until all have ended, or none can go on.
     pub(crate) fn run(&mut self, run: &mut Run<'_>) -> CtaExit {
-        let mut moved = false;
+        let (mut moved, mut stayed) = (false, 0);
         loop {
             let mut round = None;
             let mut unfinished = false;
@@ -267,9 +295,19 @@ impl Warps {
             }
             moved |= round >= Some(Outcome::Lingered);
             match round {
-                Some(Outcome::Progressed) if poll == Poll::Continue => {}
+                Some(Outcome::Progressed) if poll == Poll::Continue => {
+                    if stayed != 0 {
+                        (self.patience, stayed) = (MOST_PATIENCE.min(2 * self.patience), 0);
+                    }
+                }
                 None => return self.stuck(run),
-                _ => return CtaExit::Yielded { progressed: moved },
+                Some(_) if poll == Poll::Continue && stayed < self.patience => stayed += 1,
+                _ => {
+                    if stayed != 0 {
+                        self.patience /= 2;
+                    }
+                    return CtaExit::Yielded { progressed: moved };
+                }
             }
         }
     }
@@ -320,7 +358,7 @@ impl Warps {
                 if looks < LOOKS {
                     continue;
                 }
-                let now = Some(warp.fingerprint(run.registers(number)));
+                let now = Some(warp.fingerprint(run.looking(number)));
                 let same = std::mem::replace(&mut warp.seen, now) == now;
                 lingers += 1;
                 if same || lingers == LINGERS {
@@ -353,7 +391,7 @@ impl Warps {
         let mut left = mask;
         while left != 0 {
             let place = head.places[left.trailing_zeros() as usize];
-            let there = lanes(left).filter(|lane| head.places[*lane] == place).fold(0, |all, lane| all | 1 << lane);
+            let there = left & holders(&head.places, place);
             left &= !there;
             if place == turn::END {
                 warp.alive &= !there;
@@ -442,11 +480,16 @@ impl Warp {
     }
 
     /// The hash of all that decides what it does next, but for memory. Not for keys that an attacker chooses.
-    fn fingerprint(&self, registers: &[u64]) -> u64 {
+    fn fingerprint<'f>(&self, frame: impl Iterator<Item = &'f [u8]>) -> u64 {
         let mix = |hash: u64, value: u64| (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let groups = self.groups.iter().map(|group| mix(u64::from(group.place), u64::from(group.mask)));
         // Turns change their order.
-        registers.iter().fold(groups.fold(0, u64::wrapping_add), |hash, word| mix(hash, *word))
+        let groups = groups.fold(0, u64::wrapping_add);
+        frame.fold(groups, |hash, bytes| {
+            let (words, rest) = bytes.as_chunks::<8>();
+            let hash = words.iter().fold(hash, |hash, word| mix(hash, u64::from_ne_bytes(*word)));
+            rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)))
+        })
     }
 }
 
@@ -462,6 +505,11 @@ impl Head {
     fn hold(&mut self, mask: u32, holds: u32) {
         self.holds = self.holds & !mask | holds & mask;
     }
+}
+
+/// The lanes that have a word in a row. All are looked at, which is vectors.
+fn holders(row: &[u32; 32], word: u32) -> u32 {
+    (0..).zip(row).fold(0, |all, (lane, other)| all | u32::from(*other == word) << lane)
 }
 
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {

@@ -130,9 +130,11 @@ impl Parts {
             word(out, stop.loc.map_or(0, |LocId(number)| number.get()));
         }
         out.push(u8::from(self.turns.is_some()));
-        if let Some(Turns { places, meetings }) = &self.turns {
-            word(out, places.len() as u32);
-            places.iter().flat_map(|(inst, line)| [inst, line]).for_each(|number| word(out, *number));
+        if let Some(Turns { places, meetings, cleared, looking }) = &self.turns {
+            for pairs in [places, cleared, looking] {
+                word(out, pairs.len() as u32);
+                pairs.iter().flat_map(|(one, other)| [one, other]).for_each(|number| word(out, *number));
+            }
             word(out, meetings.len() as u32);
             meetings.iter().for_each(|inst| word(out, *inst));
         }
@@ -173,10 +175,14 @@ impl Parts {
         let turns = match input.byte()? {
             0 => None,
             _ => {
+                let mut pairs = || {
+                    let count = input.count()?;
+                    (0..count).map(|_| Some((input.word()?, input.word()?))).collect::<Option<_>>()
+                };
+                let (places, cleared, looking) = (pairs()?, pairs()?, pairs()?);
                 let count = input.count()?;
-                let places = (0..count).map(|_| Some((input.word()?, input.word()?))).collect::<Option<_>>()?;
-                let count = input.count()?;
-                Some(Turns { places, meetings: (0..count).map(|_| input.word()).collect::<Option<_>>()? })
+                let meetings = (0..count).map(|_| input.word()).collect::<Option<_>>()?;
+                Some(Turns { places, meetings, cleared, looking })
             }
         };
         let apart = match input.byte()? {
@@ -246,7 +252,12 @@ mod tests {
                 Stop { kind: StopKind::Trap, function, line: 12, loc: None },
                 Stop { kind: StopKind::NoFunction, function, line: 13, loc: NonZeroU32::new(4).map(LocId) },
             ],
-            turns: Some(Turns { places: vec![(0, 3), (7, 9)], meetings: vec![7] }),
+            turns: Some(Turns {
+                places: vec![(0, 3), (7, 9)],
+                meetings: vec![7],
+                cleared: vec![(64, 128)],
+                looking: vec![(64, 4), (192, 128)],
+            }),
             apart: Some([5; 32]),
             object: b"any bytes".to_vec(),
         })

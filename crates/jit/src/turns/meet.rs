@@ -6,7 +6,7 @@ use warploom_interp::exchange::{ExchangeKind, no_members};
 use warploom_interp::{Arrival, BARRIERS};
 use warploom_ptx::ir::BarrierReduction;
 
-use super::{Meeting, Run, Wait, Warps, lanes};
+use super::{Meeting, Run, Wait, Warps, holders};
 
 impl Warps {
     /// Lanes have come to a meeting.
@@ -45,9 +45,9 @@ impl Warps {
                     warp.waits = (warp.waits.0 + 1, 0);
                 }
             }
-            Meeting::Barrier { waits, reduces } => {
+            Meeting::Barrier { waits, reduces, known } => {
                 let site = run.ways.site + u64::from(meeting);
-                return self.come_to_barrier(number, came, (waits, reduces), site, run);
+                return self.come_to_barrier(number, came, (waits, reduces, known), site, run);
             }
         }
         Ok(())
@@ -58,8 +58,8 @@ impl Warps {
         let head = run.head(number);
         let place = head.places[came.trailing_zeros() as usize];
         // Lanes of one instruction may belong to several sets: each waits for its own.
-        let complete = lanes(came).filter(|lane| head.members[*lane] & warp.alive & !came == 0);
-        let complete = complete.fold(0, |all, lane| all | 1 << lane);
+        let others = head.members.map(|members| members & warp.alive & !came);
+        let complete = came & holders(&others, 0);
         if complete != 0 {
             head.exchange(kind, complete);
             warp.park(place, complete, Wait::Ready);
@@ -67,7 +67,7 @@ impl Warps {
         let mut left = came & !complete;
         while left != 0 {
             let members = head.members[left.trailing_zeros() as usize];
-            let same = lanes(left).filter(|lane| head.members[*lane] == members).fold(0, |all, lane| all | 1 << lane);
+            let same = left & holders(&head.members, members);
             left &= !same;
             warp.park(place, same, Wait::Exchange { members, key: kind.key(), kind });
         }
@@ -77,19 +77,25 @@ impl Warps {
         &mut self,
         number: u32,
         came: u32,
-        (waits, reduces): (bool, Option<BarrierReduction>),
+        (waits, reduces, known): (bool, Option<BarrierReduction>, Option<[u32; 2]>),
         site: u64,
         run: &mut Run<'_>,
     ) -> Result<(), CtaExit> {
         let warp = &mut self.all[number as usize];
         let head = run.head(number);
         let place = head.places[came.trailing_zeros() as usize];
-        let set = lanes(came).filter(|lane| head.given[*lane] & 1 != 0).fold(0, |all, lane| all | 1 << lane);
+        let set = reduces
+            .map_or(0, |_| (0..).zip(&head.given).fold(0, |all, (lane, given)| all | ((given & 1) as u32) << lane));
         let mut left = came;
         while left != 0 {
             let first = left.trailing_zeros() as usize;
-            let (id, count) = (head.which[first], head.extent[first]);
-            let same = lanes(left).filter(|lane| head.which[*lane] == id).fold(0, |all, lane| all | 1 << lane);
+            let ([id, count], same) = match known {
+                Some(known) => (known, left),
+                None => {
+                    let [id, count] = [head.which[first], head.extent[first]];
+                    ([id, count], left & holders(&head.which, id))
+                }
+            };
             left &= !same;
             if id as usize >= BARRIERS {
                 let kind = FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}"));

@@ -7,7 +7,7 @@ use warploom_ptx::ir::{BarrierOp, Inst, Op, Operand, Predicate, ScalarType, Term
 use super::function::{Val, Writer};
 use super::how::{How, how};
 use super::names::{Element, Ty};
-use super::places::{Meeting, members, turn};
+use super::places::{Meeting, NamedBarrier, members, turn};
 use super::regions::entry;
 use super::{context, outcome};
 
@@ -338,16 +338,12 @@ impl Writer<'_> {
             | Op::Matrix(_)
             | Op::Barrier(BarrierOp::Warp { .. } | BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }) => {
             }
-            Op::Barrier(
-                op @ (BarrierOp::Sync { id, .. } | BarrierOp::Arrive { id, .. } | BarrierOp::Reduce { id, .. }),
-            ) => {
-                word(self, *id, turn::WHICH);
-                let count = match op {
-                    BarrierOp::Sync { count, .. } | BarrierOp::Reduce { count, .. } => *count,
-                    BarrierOp::Arrive { count, .. } => Some(*count),
-                    _ => None,
-                };
-                word(self, count.unwrap_or(Operand::Imm(0)), turn::EXTENT);
+            Op::Barrier(op) => {
+                let Some(named) = NamedBarrier::of(op) else { return Err(self.lacks(inst)) };
+                if named.known().is_none() {
+                    word(self, named.id, turn::WHICH);
+                    word(self, named.count, turn::EXTENT);
+                }
                 if let BarrierOp::Reduce { src, .. } = op {
                     holds(self, *src);
                 }

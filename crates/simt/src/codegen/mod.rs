@@ -74,7 +74,7 @@ mod within;
 pub use call::called;
 pub(crate) use exchange::is_exchange;
 pub use how::{How, how};
-pub use places::{Turns, turn};
+pub use places::{NamedBarrier, Turns, turn};
 pub use regions::{Compiled, Declined, FRAME_ALIGN, Processor, SMALL_STACK, SiteKind, Style, compile, compile_as};
 pub use stop::{Stop, StopKind};
 pub use width::preferred_width;

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{Body, MatrixOp, Op, Operand};
+use warploom_ptx::ir::{BarrierOp, Body, MatrixOp, Op, Operand};
 
 use super::how::{How, how};
-use super::plan::{Keep, Plan};
+use super::plan::{Keep, Plan, size_of};
 use crate::pressure::scan;
 use crate::values::ValueId;
 
@@ -19,7 +19,7 @@ pub mod turn {
     pub const PLACES: u32 = 0;
     /// Row of 64 bits: what a lane brings to a meeting: what it gives the others, or bit 0 for a predicate.
     pub const GIVEN: u32 = 128;
-    /// Row of 32 bits: the lane operand of `shfl`, or the number of a barrier.
+    /// Row of 32 bits: the lane operand of `shfl`, or the number of a barrier if it is not [known](super::NamedBarrier::known).
     pub const WHICH: u32 = 384;
     /// Row of 32 bits: the clamp operand of `shfl`, or the threads of a barrier, 0 for all.
     pub const EXTENT: u32 = 512;
@@ -61,6 +61,10 @@ pub struct Turns {
     pub places: Vec<(u32, u32)>,
     /// Instructions at which lanes meet.
     pub meetings: Vec<u32>,
+    /// What must be 0 in a frame at the beginning, by offset and bytes: what may be read before it is written.
+    pub cleared: Vec<(u32, u32)>,
+    /// What loops that wait write of a frame, in the same way: as long as it stays, lanes in them do the same again.
+    pub looking: Vec<(u32, u32)>,
 }
 
 /// What is planned of such a kernel.
@@ -114,6 +118,17 @@ impl Places {
                 out.meetings.insert(inst, Meeting { number, take, behind });
             }
         }
+        for (value, keep) in plan.homes() {
+            let Keep::Gang(at) = keep else { continue };
+            let known = plan.info.values.get(value);
+            let parts = || plan.places(value, at).into_iter().map(|(_, ty, offset)| (offset, size_of(ty)));
+            if known.undefined {
+                out.turns.cleared.extend(parts());
+            }
+            if known.defs.iter().any(|def| out.is_waited_in(plan, *def)) {
+                out.turns.looking.extend(parts());
+            }
+        }
         out
     }
 
@@ -128,6 +143,13 @@ impl Places {
     /// Whether a branch from one block back to another is one more trip of a loop that waits.
     pub(super) fn looks_again(&self, from: u32, to: u32) -> bool {
         self.waiting.iter().any(|(blocks, header)| *header == to && blocks.contains(&from))
+    }
+
+    /// Whether an instruction is in a loop that waits.
+    fn is_waited_in(&self, plan: &Plan<'_>, inst: u32) -> bool {
+        self.waiting
+            .iter()
+            .any(|(blocks, _)| blocks.clone().any(|block| plan.body.blocks[block as usize].insts.contains(&inst)))
     }
 
     /// What must be in the frame: all that is alive where lanes may stop.
@@ -151,9 +173,37 @@ impl Places {
             let at = end.next_multiple_of(64);
             homes.insert(value, Keep::Gang(at));
             let places = plan.places(value, at);
-            end = places.iter().map(|(_, ty, offset)| offset + super::plan::size_of(*ty)).max().unwrap_or(at);
+            end = places.iter().map(|(_, ty, offset)| offset + size_of(*ty)).max().unwrap_or(at);
         }
         (homes, end.next_multiple_of(64))
+    }
+}
+
+/// What a `bar` or `barrier` of the CTA names.
+pub struct NamedBarrier {
+    /// Its number.
+    pub id: Operand,
+    /// How many threads it is for: 0 for all.
+    pub count: Operand,
+}
+
+impl NamedBarrier {
+    /// None of other barriers.
+    pub fn of(op: &BarrierOp) -> Option<NamedBarrier> {
+        let (id, count) = match *op {
+            BarrierOp::Sync { id, count, .. } | BarrierOp::Reduce { id, count, .. } => (id, count),
+            BarrierOp::Arrive { id, count, .. } => (id, Some(count)),
+            _ => return None,
+        };
+        Some(NamedBarrier { id, count: count.unwrap_or(Operand::Imm(0)) })
+    }
+
+    /// Both as numbers, if no register has them: then lanes do not bring them.
+    pub fn known(&self) -> Option<[u32; 2]> {
+        match (self.id, self.count) {
+            (Operand::Imm(id), Operand::Imm(count)) => Some([id as u32, count as u32]),
+            _ => None,
+        }
     }
 }
 
