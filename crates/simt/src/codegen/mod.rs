@@ -59,6 +59,7 @@ mod quads;
 mod regions;
 mod room;
 mod rows;
+mod sharing;
 mod span;
 mod special;
 mod step;

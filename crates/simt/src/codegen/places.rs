@@ -10,6 +10,7 @@ use warploom_ptx::ir::{BarrierOp, Body, MatrixOp, Op, Operand};
 
 use super::how::{How, how};
 use super::plan::{Keep, Plan, size_of};
+use super::sharing::Sharing;
 use crate::pressure::scan;
 use crate::values::ValueId;
 
@@ -129,6 +130,9 @@ impl Places {
                 out.turns.looking.extend(parts());
             }
         }
+        // Values share rows.
+        out.turns.looking.sort_unstable();
+        out.turns.looking.dedup();
         out
     }
 
@@ -152,7 +156,7 @@ impl Places {
             .any(|(blocks, _)| blocks.clone().any(|block| plan.body.blocks[block as usize].insts.contains(&inst)))
     }
 
-    /// What must be in the frame: all that is alive where lanes may stop.
+    /// What must be in the frame, and where: all that is alive where lanes may stop.
     pub(super) fn homes(plan: &Plan<'_>) -> (BTreeMap<ValueId, Keep>, u32) {
         let mut live: BTreeSet<ValueId> = BTreeSet::new();
         for (number, block) in (0u32..).zip(&plan.body.blocks) {
@@ -169,8 +173,13 @@ impl Places {
         }
         let mut end = turn::SIZE;
         let mut homes = BTreeMap::new();
+        let mut sharing = Sharing::new(plan, live.iter().copied());
         for value in live {
             let at = end.next_multiple_of(64);
+            if let Some(at) = sharing.shared(plan, value, at) {
+                homes.insert(value, Keep::Gang(at));
+                continue;
+            }
             homes.insert(value, Keep::Gang(at));
             let places = plan.places(value, at);
             end = places.iter().map(|(_, ty, offset)| offset + size_of(*ty)).max().unwrap_or(at);
