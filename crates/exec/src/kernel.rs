@@ -246,7 +246,7 @@ pub struct Worker {
 }
 
 /// States that a thread keeps of each type: CTAs that wait for others take theirs along, and new ones start meanwhile.
-const SPARES: usize = 4;
+const SPARES: usize = 16;
 
 impl Worker {
     pub(crate) fn new(index: u32, helps: bool, watch: &Watch) -> Worker {

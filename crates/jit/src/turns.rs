@@ -110,9 +110,11 @@ struct Head {
     members: [u32; 32],
     taken: [u32; 32],
     holds: u32,
-    came: u32,
     meeting: u32,
     alive: u32,
+    place: u32,
+    others: u32,
+    other_place: u32,
 }
 
 const _: () = {
@@ -123,9 +125,11 @@ const _: () = {
     assert!(std::mem::offset_of!(Head, members) == turn::MEMBERS as usize);
     assert!(std::mem::offset_of!(Head, taken) == turn::TAKEN as usize);
     assert!(std::mem::offset_of!(Head, holds) == turn::HOLDS as usize);
-    assert!(std::mem::offset_of!(Head, came) == turn::CAME as usize);
     assert!(std::mem::offset_of!(Head, meeting) == turn::MEETING as usize);
     assert!(std::mem::offset_of!(Head, alive) == turn::ALIVE as usize);
+    assert!(std::mem::offset_of!(Head, place) == turn::PLACE as usize);
+    assert!(std::mem::offset_of!(Head, others) == turn::OTHERS as usize);
+    assert!(std::mem::offset_of!(Head, other_place) == turn::OTHER_PLACE as usize);
     assert!(std::mem::size_of::<Head>() == turn::SIZE as usize);
 };
 
@@ -338,11 +342,12 @@ impl Warps {
             let answer = (run.enter)(number, place, mask, limit);
             match answer {
                 turn::STANDS | turn::LOOKED | turn::RAISED => self.stand(number, mask, run),
+                turn::SCATTERED => self.stand_apart(number, mask, run),
                 turn::MET => {
                     let head = run.head(number);
-                    let (came, meeting) = (head.came, head.meeting);
-                    self.stand(number, mask & !came, run);
-                    self.meet(number, came & mask, meeting, run)?;
+                    let (staying, meeting) = (head.others & mask, head.meeting);
+                    self.stand(number, staying, run);
+                    self.meet(number, mask & !staying, meeting, run)?;
                 }
                 outcome::CANCELLED => return Err(CtaExit::Cancelled),
                 // If it is a fault, the context has it.
@@ -387,21 +392,37 @@ impl Warps {
     /// Lanes have come to where the frame says.
     fn stand(&mut self, number: u32, mask: u32, run: &mut Run<'_>) {
         let head = run.head(number);
-        let warp = &mut self.all[number as usize];
-        let mut left = mask;
-        while left != 0 {
-            let place = head.places[left.trailing_zeros() as usize];
-            let there = left & holders(&head.places, place);
-            left &= !there;
-            if place == turn::END {
-                warp.alive &= !there;
-                head.alive = warp.alive;
-                self.barriers.exit(number, there);
-                self.cluster.exit(number, there);
-            } else {
-                warp.park(place, there, Wait::Ready);
+        let others = head.others & mask;
+        for (place, there) in [(head.other_place, others), (head.place, mask & !others)] {
+            if there != 0 {
+                self.stand_at(number, place, there, run);
             }
         }
+    }
+
+    /// The same of lanes each of which is somewhere else.
+    fn stand_apart(&mut self, number: u32, mask: u32, run: &mut Run<'_>) {
+        let mut left = mask;
+        while left != 0 {
+            let places = &run.head(number).places;
+            let place = places[left.trailing_zeros() as usize];
+            let there = left & holders(places, place);
+            left &= !there;
+            self.stand_at(number, place, there, run);
+        }
+    }
+
+    /// Lanes have come to a place, or have ended.
+    fn stand_at(&mut self, number: u32, place: u32, there: u32, run: &mut Run<'_>) {
+        let warp = &mut self.all[number as usize];
+        if place != turn::END {
+            warp.park(place, there, Wait::Ready);
+            return;
+        }
+        warp.alive &= !there;
+        run.head(number).alive = warp.alive;
+        self.barriers.exit(number, there);
+        self.cluster.exit(number, there);
     }
 
     /// Lets the groups go on whose barriers have completed meanwhile.

@@ -31,14 +31,14 @@ impl Warps {
                 let waiting = self.cluster.waiting(number, came);
                 self.stand(number, came & !waiting, run);
                 if waiting != 0 {
-                    let place = run.head(number).places[waiting.trailing_zeros() as usize];
+                    let place = run.head(number).place;
                     let wait = Wait::Cluster { phase: self.cluster.phases() };
                     self.all[number as usize].park(place, waiting, wait);
                 }
             }
             Meeting::WarpgroupWait => {
                 let warp = &mut self.all[number as usize];
-                let place = run.head(number).places[came.trailing_zeros() as usize];
+                let place = run.head(number).place;
                 warp.park(place, came, Wait::Warpgroup { times: warp.waits.0 + 1 });
                 warp.waits.1 |= came;
                 if warp.alive & !warp.waits.1 == 0 {
@@ -56,7 +56,7 @@ impl Warps {
     fn come_to_exchange(&mut self, number: u32, came: u32, kind: ExchangeKind, run: &mut Run<'_>) {
         let warp = &mut self.all[number as usize];
         let head = run.head(number);
-        let place = head.places[came.trailing_zeros() as usize];
+        let place = head.place;
         // Lanes of one instruction may belong to several sets: each waits for its own.
         let others = head.members.map(|members| members & warp.alive & !came);
         let complete = came & holders(&others, 0);
@@ -83,7 +83,7 @@ impl Warps {
     ) -> Result<(), CtaExit> {
         let warp = &mut self.all[number as usize];
         let head = run.head(number);
-        let place = head.places[came.trailing_zeros() as usize];
+        let place = head.place;
         let set = reduces
             .map_or(0, |_| (0..).zip(&head.given).fold(0, |all, (lane, given)| all | ((given & 1) as u32) << lane));
         let mut left = came;

@@ -123,8 +123,7 @@ impl Writer<'_> {
                 _ => turn::END,
             };
             let (taken, next) = (place(taken), place(next));
-            self.stand(&yes, taken);
-            self.stand(&no, next);
+            self.stand(taken, Some((&no, next)));
             self.come_back(turn::STANDS);
         }
         self.label(&format!("L{all}"));
@@ -137,8 +136,7 @@ impl Writer<'_> {
     /// All lanes of the group go on with a block, or end.
     fn go_or_end(&mut self, from: u32, here: u32, to: Option<u32>) {
         let (Some(block), Some(places)) = (to, self.plan.turns()) else {
-            let mask = self.mask.clone();
-            self.stand(&mask, turn::END);
+            self.stand(turn::END, None);
             self.come_back(turn::STANDS);
             return;
         };
@@ -147,9 +145,8 @@ impl Writer<'_> {
             self.go_on_at(to);
             return;
         }
-        let mask = self.mask.clone();
         if places.looks_again(from, block) {
-            self.stand(&mask, to);
+            self.stand(to, None);
             self.come_back(turn::LOOKED);
             return;
         }
@@ -160,7 +157,7 @@ impl Writer<'_> {
         self.label(&format!("L{on}"));
         self.line(format!("br label %P{to}"));
         self.label(&format!("L{stop}"));
-        self.stand(&mask, to);
+        self.stand(to, None);
         self.come_back(turn::RAISED);
     }
 
@@ -172,8 +169,7 @@ impl Writer<'_> {
         let free = self.compare("ugt", &limit, &place);
         self.line(format!("br i1 {}, label %P{to}, label %L{stop}", free.text));
         self.label(&format!("L{stop}"));
-        let mask = self.mask.clone();
-        self.stand(&mask, to);
+        self.stand(to, None);
         self.come_back(turn::STANDS);
     }
 
@@ -195,22 +191,36 @@ impl Writer<'_> {
             }
             None => mask.clone(),
         };
-        self.stand(&mask.text, next.map_or(turn::END, |next| places.begin(next)));
+        self.stand_each(&mask.text, next.map_or(turn::END, |next| places.begin(next)));
         for (number, target) in targets.iter().enumerate() {
             let number = self.constant(index.ty, number as i64);
             let is = self.compare("eq", &index, &number);
             let yes = self.binary("and", &taking, &is);
-            self.stand(&yes.text, places.begin(*target));
+            self.stand_each(&yes.text, places.begin(*target));
         }
-        self.come_back(turn::STANDS);
+        self.come_back(turn::SCATTERED);
     }
 
     fn come_back(&mut self, with: i32) {
         self.line(format!("ret i32 {with}"));
     }
 
-    /// Lanes stand at a place.
-    fn stand(&mut self, mask: &str, place: u32) {
+    /// The lanes of the group stand at a place, but for those of a mask that stand at another.
+    fn stand(&mut self, place: u32, others: Option<(&str, u32)>) {
+        let word = |place: u32| Val { ty: Ty::int(32, 0), text: (place as i32).to_string() };
+        self.put_word(turn::PLACE, &word(place));
+        let bits = match others {
+            Some((mask, place)) => {
+                self.put_word(turn::OTHER_PLACE, &word(place));
+                self.bits_of(mask)
+            }
+            None => word(0),
+        };
+        self.put_word(turn::OTHERS, &bits);
+    }
+
+    /// Lanes of a mask stand at a place, each for itself.
+    fn stand_each(&mut self, mask: &str, place: u32) {
         let place = self.constant(Ty::int(32, WARP), i64::from(place as i32));
         self.put_row(turn::PLACES, &place, mask);
     }
@@ -235,7 +245,7 @@ impl Writer<'_> {
         let Meeting { number, take, behind } = meeting;
         let here = self.inst;
         let mask = self.mask_value();
-        let coming = match inst.guard {
+        let (coming, staying) = match inst.guard {
             Some(guard) => {
                 let condition = self.predicate(guard);
                 let (yes, no) = self.divide(&condition);
@@ -245,10 +255,9 @@ impl Writer<'_> {
                 self.label(&format!("L{none}"));
                 self.go_on_at(behind.unwrap_or(take));
                 self.label(&format!("L{some}"));
-                self.stand(&no, behind.unwrap_or(take));
-                Val { ty: mask.ty, text: yes }
+                (yes, Some(no))
             }
-            None => mask.clone(),
+            None => (mask.text, None),
         };
         if inst.guard.is_none() && members(&inst.op).is_some() && how(&inst.op) != How::Turns {
             // All that it is for are here.
@@ -260,11 +269,9 @@ impl Writer<'_> {
             self.line(format!("br label %C{here}"));
             self.label(&format!("L{slow}"));
         }
-        self.bring(inst, &coming.text)?;
-        self.stand(&coming.text, take);
-        let bits = self.bits_of(&coming.text);
-        self.put_word(turn::CAME, &bits);
-        let number = self.constant(bits.ty, i64::from(number));
+        self.bring(inst, &coming)?;
+        self.stand(take, staying.as_deref().map(|mask| (mask, behind.unwrap_or(take))));
+        let number = self.constant(Ty::int(32, 0), i64::from(number));
         self.put_word(turn::MEETING, &number);
         self.come_back(turn::MET);
         self.label(&format!("P{take}"));

@@ -16,7 +16,7 @@ use crate::values::ValueId;
 
 /// What stands at the beginning of a warp's frame, by byte offset. Rows have an entry for each lane.
 pub mod turn {
-    /// Row of 32 bits: the number of the place where the lane goes on, or [`END`].
+    /// Row of 32 bits, where lanes are [`SCATTERED`]: the number of the place where the lane goes on, or [`END`].
     pub const PLACES: u32 = 0;
     /// Row of 64 bits: what a lane brings to a meeting: what it gives the others, or bit 0 for a predicate.
     pub const GIVEN: u32 = 128;
@@ -30,26 +30,32 @@ pub mod turn {
     pub const TAKEN: u32 = 768;
     /// A bit for each lane: the predicate that it gives.
     pub const HOLDS: u32 = 896;
-    /// The lanes that have come to a meeting.
-    pub const CAME: u32 = 900;
     /// Which of [`super::Turns::meetings`].
-    pub const MEETING: u32 = 904;
+    pub const MEETING: u32 = 900;
     /// The lanes that have not ended.
-    pub const ALIVE: u32 = 908;
+    pub const ALIVE: u32 = 904;
+    /// The place where the lanes that ran go on, or [`END`].
+    pub const PLACE: u32 = 908;
+    /// Those among them that go on elsewhere, and, if there are any, where.
+    pub const OTHERS: u32 = 912;
+    /// See [`OTHERS`].
+    pub const OTHER_PLACE: u32 = 916;
     /// Bytes.
     pub const SIZE: u32 = 960;
 
     /// In place of the place of lanes that have ended.
     pub const END: u32 = u32::MAX;
 
-    /// What code gives back: the lanes stand where [`PLACES`] says.
+    /// What code gives back: the lanes stand where [`PLACE`] and [`OTHERS`] say.
     pub const STANDS: i32 = 0;
     /// The same, and what they did last was to look again at what they may wait for.
     pub const LOOKED: i32 = 1;
     /// The same, as the attention word is raised.
     pub const RAISED: i32 = 2;
-    /// The same, and [`CAME`] says which of them have come to a meeting; they go on when it has given what they take.
+    /// The same, and all but [`OTHERS`] have come to a meeting; they go on when it has given what they take.
     pub const MET: i32 = 3;
+    /// Each of them stands where [`PLACES`] says.
+    pub const SCATTERED: i32 = 4;
 }
 
 /// A kernel whose lanes go their own ways.
