@@ -90,12 +90,12 @@ impl Task<'_> {
         let key = cache.map(|cache| (cache, self.key()));
         // Who wants to see the text wants it written.
         let kept = key.as_ref().filter(|_| self.dump.is_none()).and_then(|(cache, key)| cache.load(key));
+        let is_kept = |of: &[u8; 32]| key.as_ref().is_some_and(|(cache, key)| cache.has(&key.apart(of)));
         match kept {
             Some(Entry::Declined(why)) => return Err(why.into()),
             // Without a compiler nobody could make the rest.
-            Some(Entry::Compiled(Parts { apart: Some(of), .. }))
-                if !llvm::is_there() && !key.as_ref().is_some_and(|(cache, key)| cache.has(&key.apart(&of))) => {}
-            Some(Entry::Compiled(parts)) => match self.assemble(parts, &make_apart) {
+            Some(Entry::Compiled(parts)) if !llvm::is_there() && parts.apart.is_some_and(|of| !is_kept(&of)) => {}
+            Some(Entry::Compiled(parts)) => match self.assemble(*parts, &make_apart) {
                 Ok(kernel) => return Ok(Some((kernel, Origin::Cache))),
                 Err(why) => {
                     if let Some((cache, key)) = &key {
@@ -139,10 +139,10 @@ impl Task<'_> {
             apart: written.apart.is_some().then(|| digest(&written.text)),
             object: made.bytes,
         };
-        let entry = Entry::Compiled(parts);
+        let entry = Entry::Compiled(Box::new(parts));
         keep(&entry);
         let Entry::Compiled(parts) = entry else { return Ok(None) };
-        self.assemble(parts, &make_apart).map(|kernel| Some((kernel, Origin::Compiler))).map_err(Refusal::defect)
+        self.assemble(*parts, &make_apart).map(|kernel| Some((kernel, Origin::Compiler))).map_err(Refusal::defect)
     }
 
     /// The object file of what follows where a team is left, of the kernel whose text has this digest: out of the cache, or from the compiler. On the thread

@@ -19,7 +19,7 @@ const HEAD: usize = 8 + 32 + 8 + 32;
 pub(crate) enum Entry {
     /// Nothing, and why.
     Declined(String),
-    Compiled(Parts),
+    Compiled(Box<Parts>),
     /// The object file of what follows where a team is left.
     Apart(Vec<u8>),
 }
@@ -89,7 +89,7 @@ impl Entry {
         let malformed = "it is malformed";
         match input.byte().ok_or(malformed)? {
             0 => Ok(Entry::Declined(String::from_utf8_lossy(input.0).into_owned())),
-            1 => Parts::decode(&mut input).map(Entry::Compiled).ok_or(malformed),
+            1 => Parts::decode(&mut input).map(|parts| Entry::Compiled(Box::new(parts))).ok_or(malformed),
             2 => Ok(Entry::Apart(input.0.to_vec())),
             _ => Err(malformed),
         }
@@ -242,7 +242,7 @@ mod tests {
             line,
             inst,
         };
-        Entry::Compiled(Parts {
+        Entry::Compiled(Box::new(Parts {
             stack: 20_000,
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,
@@ -260,7 +260,7 @@ mod tests {
             }),
             apart: Some([5; 32]),
             object: b"any bytes".to_vec(),
-        })
+        }))
     }
 
     #[test]
