@@ -18,6 +18,20 @@ fn compile_as(style: Style, text: &str, cta: [u32; 3]) -> Result<String, String>
         .map_err(|declined| declined.0)
 }
 
+/// Bytes of the frames of a kernel of so many values, one behind the other, each of which is alive where lanes may stop.
+fn frames(values: usize) -> u32 {
+    let each = "ld.global.u32 %r2, [%rd3]; bar.warp.sync 0xffffffff; st.global.u32 [%rd3+4], %r2;\n".repeat(values);
+    let module = load(kernel(&each).as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([32, 1, 1], 32).expect("gangs")).expect("a kernel");
+    let processor = Processor { name: "x86-64-v4", features: "+avx512f", fetches_rows: false };
+    codegen::compile_as(Style::Apart, &info, &processor).expect("covered").frames
+}
+
+#[test]
+fn values_of_which_no_lane_has_two_share_a_row_of_the_frame() {
+    assert_eq!(frames(40), frames(1));
+}
+
 fn file(name: &str) -> String {
     let path = format!("{}/../../tests/filetests/analyze/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("file")
