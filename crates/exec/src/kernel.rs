@@ -284,6 +284,16 @@ impl Worker {
         self.spares.push((of, state));
     }
 
+    /// The thread has nothing to do: of what CTAs have left it keeps the last one of each type.
+    pub(crate) fn rest(&mut self) {
+        for at in (0..self.spares.len()).rev() {
+            let of = self.spares[at].0;
+            if self.spares[at + 1..].iter().any(|(other, _)| *other == of) {
+                self.spares.remove(at);
+            }
+        }
+    }
+
     /// A unit starts or goes on.
     #[inline]
     pub fn note_start(&mut self, unit: u64) {
@@ -325,5 +335,28 @@ fn has_lasted(seen: &Cell<Option<Instant>>, now: Instant, limit: Duration) -> bo
             seen.set(Some(now));
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_kept_by_type_and_few_of_them_while_the_thread_rests() {
+        let mut worker = Worker::new(0, false, &Watch::default());
+        worker.keep_spare(Some(Box::new(0u64)));
+        for number in 0..2 * SPARES as u32 {
+            worker.keep_spare(Some(Box::new(number)));
+        }
+        let take = |worker: &mut Worker| kept::<u32>(worker.take_spare(TypeId::of::<u32>()));
+        // The last one is the warmest.
+        assert_eq!(*take(&mut worker), 2 * SPARES as u32 - 1);
+        assert_eq!(worker.spares.len(), SPARES);
+        worker.rest();
+        assert_eq!(worker.spares.len(), 2);
+        assert_eq!(*take(&mut worker), 2 * SPARES as u32 - 2);
+        assert!(worker.take_spare(TypeId::of::<u32>()).is_none());
+        assert!(worker.take_spare(TypeId::of::<u64>()).is_some());
     }
 }

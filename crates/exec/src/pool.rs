@@ -459,7 +459,8 @@ impl Shared {
         // Who had it before may have stood in for a worker, or for one of a part of the device.
         (worker.index, worker.helps) = (0, true);
         let result = work(&mut worker);
-        if let Some(other) = self.helper.swap(Some(worker)) {
+        if let Some(mut other) = self.helper.swap(Some(worker)) {
+            other.rest();
             self.helpers().push(*other);
         }
         result

@@ -74,6 +74,7 @@ impl Shared {
                 self.comes();
                 if self.options.threads == 1 || !self.work.spin(epoch, SPIN) {
                     self.goes();
+                    worker.rest();
                     self.work.sleep(epoch, None);
                 } else {
                     spin_for(PATIENCE);
