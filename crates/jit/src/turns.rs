@@ -15,7 +15,7 @@ use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, MatrixOp, Op, Operand}
 use warploom_simt::codegen::{NamedBarrier, Turns, outcome, turn};
 
 /// Trips of loops that wait after which a warp gives way to others, if nothing in it has changed.
-const LOOKS: u32 = 32;
+const LOOKS: u32 = 8;
 /// The same, so many times over, if its registers change.
 const LINGERS: u32 = 8;
 /// Rounds that a CTA stays at most while it waits: what it waits for is mostly just about to be written by one that runs on another core, and who begins
