@@ -157,9 +157,7 @@ impl Places {
 
     /// Whether an instruction is in a loop that waits.
     fn is_waited_in(&self, plan: &Plan<'_>, inst: u32) -> bool {
-        self.waiting
-            .iter()
-            .any(|(blocks, _)| blocks.clone().any(|block| plan.body.blocks[block as usize].insts.contains(&inst)))
+        self.waiting.iter().any(|(blocks, _)| blocks.contains(&plan.block_of[inst as usize]))
     }
 
     /// What must be in the frame, and where: all that is alive where lanes may stop.
@@ -182,13 +180,12 @@ impl Places {
         let mut sharing = Sharing::new(plan, live.iter().copied());
         for value in live {
             let at = end.next_multiple_of(64);
-            if let Some(at) = sharing.shared(plan, value, at) {
-                homes.insert(value, Keep::Gang(at));
-                continue;
+            let shared = sharing.shared(plan, value, at);
+            homes.insert(value, Keep::Gang(shared.unwrap_or(at)));
+            if shared.is_none() {
+                let places = plan.places(value, at);
+                end = places.iter().map(|(_, ty, offset)| offset + size_of(*ty)).max().unwrap_or(at);
             }
-            homes.insert(value, Keep::Gang(at));
-            let places = plan.places(value, at);
-            end = places.iter().map(|(_, ty, offset)| offset + size_of(*ty)).max().unwrap_or(at);
         }
         (homes, end.next_multiple_of(64))
     }

@@ -61,17 +61,12 @@ impl Sharing {
                 let involved = live.iter().chain(known.of_inst(inst).iter().flatten());
                 let involved: Vec<usize> = involved.filter_map(|value| candidates.get(value).copied()).collect();
                 for value in written {
-                    involved.iter().for_each(|other| insert(&mut apart[value], *other));
+                    for other in &involved {
+                        insert(&mut apart[value], *other);
+                        insert(&mut apart[*other], value);
+                    }
                 }
             });
-        }
-        // In both directions.
-        for value in 0..apart.len() {
-            for other in (0..value).chain(value + 1..apart.len()) {
-                if has(&apart[value], other) {
-                    insert(&mut apart[other], value);
-                }
-            }
         }
         Sharing { candidates, apart, rows: Vec::new() }
     }
