@@ -92,7 +92,7 @@ pub enum Processor {
 }
 
 /// Proof of what the host has: the tokens can only be had where the instructions exist.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Isa {
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),

@@ -42,5 +42,6 @@ pub use cluster::Cluster;
 pub use error::LoadError;
 pub use isa::Processor;
 pub use kernel::{load, load_observed};
+pub use ops::plane::direct::{FetchPlaces, PreparedFetch};
 pub use program::function_address;
 pub use step::{Gang, Local, StepState, Steps};

@@ -6,8 +6,10 @@
 
 use std::collections::HashMap;
 
+use pulp::bytemuck::{cast_mut, cast_slice};
 use warploom_exec::fault::FaultKind;
 use warploom_exec::grid::Grid;
+use warploom_exec::memory::Readable;
 use warploom_ptx::ir::{
     Block, Body, CallTarget, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Op, Param, Reg,
     Space, Step, Storage, Terminator, TerminatorKind,
@@ -17,12 +19,12 @@ use crate::cta::CtaShared;
 use crate::decode::{Context, decode};
 use crate::dispatch::End;
 use crate::error::LoadError;
-use crate::frame::FULL;
+use crate::frame::{FULL, Row32};
 use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
 use crate::ops::matrix::direct::{Direct, Factors, Numbers};
 use crate::ops::matrix::warpgroup_blocks;
-use crate::ops::plane::direct::Direct as Fetch;
+use crate::ops::plane::direct::{Direct as Fetch, FetchPlaces, PreparedFetch};
 use crate::program::{Program, ValuePlace};
 use crate::warp::{Activation, Warp};
 
@@ -83,12 +85,21 @@ pub struct Local<'l> {
     pub stride: usize,
 }
 
+/// What a step has found behind a handle.
+struct Found {
+    grid: u64,
+    handle: u64,
+    fetch: Option<PreparedFetch>,
+}
+
 /// What steps leave from one to the next.
 #[derive(Default)]
 pub struct StepState {
     shared: CtaShared,
     warp: Option<Box<Warp>>,
     factors: Factors,
+    /// By step: what it has found last. Found again for each grid, for each handle that is not the last one, and where memory has changed.
+    found: Vec<Option<Found>>,
 }
 
 impl StepState {
@@ -198,10 +209,42 @@ impl Steps {
         [layout.rows32, layout.rows64]
     }
 
-    /// Runs one of them, if it is a fetch that needs nothing but its operands: `words` and lanes are those of [`Steps::run`]. None where that is to run it; what is written as results
-    /// then means nothing.
-    #[inline]
-    pub fn fetch(
+    /// One of them, if it is a fetch that needs nothing but its operands, and the texture of a handle that all lanes have, which may be read.
+    #[inline(always)]
+    pub fn fetch<'s, 'g>(
+        &self,
+        state: &'s mut StepState,
+        grid: &'g Grid,
+        step: usize,
+        handle: u64,
+    ) -> Option<(&'s PreparedFetch, Readable<'g>)> {
+        if let Some(Some(found)) = state.found.get(step)
+            && (found.grid, found.handle) == (grid.id, handle)
+            && let Some(readable) = found.fetch.as_ref()?.readable(grid.memory())
+        {
+            // Looked at once more, as what is lent stays lent.
+            return Some((state.found[step].as_ref()?.fetch.as_ref()?, readable));
+        }
+        self.prepare(state, grid, step, handle)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn prepare<'s, 'g>(
+        &self,
+        state: &'s mut StepState,
+        grid: &'g Grid,
+        step: usize,
+        handle: u64,
+    ) -> Option<(&'s PreparedFetch, Readable<'g>)> {
+        state.found.resize_with(self.fetches.len(), || None);
+        let fetch = self.fetches.get(step)?.as_ref()?.prepare(self.isa, grid, handle);
+        let fetch = state.found[step].insert(Found { grid: grid.id, handle, fetch }).fetch.as_ref()?;
+        Some((fetch, fetch.readable(grid.memory())?))
+    }
+
+    /// Runs one of them, if it is such a fetch whose lanes have one handle, as [`Steps::run`] does.
+    fn run_fetch(
         &self,
         state: &mut StepState,
         grid: &Grid,
@@ -209,15 +252,15 @@ impl Steps {
         (width, mask): (usize, u32),
         words: &mut [u64],
     ) -> Option<()> {
-        let fetch = self.fetches.get(step)?.as_ref()?;
-        let mut view = grid.memory().view_with(state.shared.recent.take());
-        let planes = state.shared.planes.get_or_insert_default();
-        let fetched = fetch.run(self.isa, (&mut view, grid, planes), (width, mask, step as u32), words);
-        state.shared.recent = Some(view.into_recent());
-        fetched
+        let handle = self.fetches[step].as_ref()?.handle((width, mask), words)?;
+        let (fetch, memory) = self.fetch(state, grid, step, handle)?;
+        let FetchPlaces { at: [x, y], results } = fetch.places();
+        let (operands, others) = words.as_chunks_mut::<{ Step::PLACE_WORDS }>().0.split_at_mut_checked(results)?;
+        let operands: &[[Row32; 2]] = cast_slice(operands);
+        fetch.run(memory, [&operands.get(x)?[0], &operands.get(y)?[0]], cast_mut(others.first_chunk_mut::<4>()?), width)
     }
 
-    /// Runs one of them: operands and results are handed over in `words`, see [`Step`]. [`Steps::fetch`] comes first.
+    /// Runs one of them: operands and results are handed over in `words`, see [`Step`].
     ///
     /// # Errors
     /// The fault and its lane.
@@ -242,6 +285,9 @@ impl Steps {
         if let (LANES, FULL, Some(product)) = (width, mask, &self.warpgroup_products[step])
             && product.run(self.isa, gang.thread / 32, words, &mut state.shared)
         {
+            return Ok(());
+        }
+        if self.run_fetch(state, grid, step, (width, mask), words).is_some() {
             return Ok(());
         }
         state.shared.id = cta;

@@ -6,7 +6,7 @@ use warploom_exec::address::{Space as Window, classify, split_shared};
 use warploom_exec::fault::{AccessKind, Cause, FaultKind, Site};
 use warploom_exec::memory::{MachineExtent, Memory, find_extent};
 use warploom_interp::exchange::not_a_member;
-use warploom_interp::{Gang, Local};
+use warploom_interp::{FetchPlaces, Gang, Local};
 use warploom_ptx::ir::{Space, Step};
 use warploom_simt::AccessKind as Kind;
 use warploom_simt::codegen::{SiteKind, StopKind};
@@ -78,9 +78,6 @@ pub(crate) unsafe extern "C" fn step(
     };
     let [width, first, number] = [width, thread, number].map(|number| number as usize);
     let run = || {
-        if kernel.steps.fetch(state, grid, number, (width, lanes), words).is_some() {
-            return Ok(());
-        }
         // SAFETY: the worker lives while the code runs.
         let worker = unsafe { &*context.worker }.index;
         let [size, stride] = kernel.local.map(|bytes| bytes as usize);
@@ -110,6 +107,33 @@ pub(crate) unsafe extern "C" fn step(
             0
         }
     }
+}
+
+/// Fetches from a texture whose handle all lanes have, as [`step`] would; 1 if that is done, and else `step` is to do it.
+///
+/// # Safety
+/// Called by compiled code, with its context and words for the registers of such a step.
+pub(crate) unsafe extern "C" fn fetch(
+    context: *mut Context,
+    words: *mut u64,
+    number: u32,
+    width: u32,
+    handle: u64,
+) -> u32 {
+    let run = || {
+        // SAFETY: kernel, grid and state live while the code runs, and nothing else refers to the state meanwhile.
+        let (kernel, grid, state) = unsafe { (&*(*context).kernel, &*(*context).grid, &mut (*(*context).state).steps) };
+        let (fetch, memory) = kernel.steps.fetch(state, grid, number as usize, handle)?;
+        let FetchPlaces { at: [x, y], results } = fetch.places();
+        // SAFETY: there are places for all registers, those of results behind the others.
+        let (x, y, results) = unsafe {
+            let place = |number: usize| words.add(number * Step::PLACE_WORDS);
+            (&*place(x).cast(), &*place(y).cast(), &mut *place(results).cast())
+        };
+        fetch.run(memory, [x, y], results, width as usize)
+    };
+    // What has panicked here panics again in `step`, which tells.
+    u32::from(catch_unwind(AssertUnwindSafe(run)).is_ok_and(|done| done.is_some()))
 }
 
 /// Ends the grid because of the first of some lanes.

@@ -35,6 +35,7 @@ pub(crate) struct Context {
     pub(crate) row: Row,
     pub(crate) apart: Enter,
     pub(crate) answer: u64,
+    pub(crate) fetch: unsafe extern "C" fn(*mut Context, *mut u64, u32, u32, u64) -> u32,
     pub(crate) kernel: *const CompiledKernel,
     pub(crate) grid: *const Grid,
     pub(crate) worker: *const Worker,
@@ -72,6 +73,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, sums) == context::ROW as usize);
     assert!(std::mem::offset_of!(Context, apart) == context::APART as usize);
     assert!(std::mem::offset_of!(Context, answer) == context::ANSWER as usize);
+    assert!(std::mem::offset_of!(Context, fetch) == context::FETCH as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 

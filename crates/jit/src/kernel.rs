@@ -13,7 +13,7 @@ use warploom_ptx::ir::Space;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
 
 use crate::apart::{Apart, enter};
-use crate::asked::{access, add, check, find, poll, prepare, step, stop};
+use crate::asked::{access, add, check, fetch, find, poll, prepare, step, stop};
 use crate::caches::nontemporal;
 use crate::context::{Allowed, Context};
 use crate::object::Code;
@@ -217,6 +217,7 @@ impl CompiledKernel {
             row: state.sums.row(),
             apart: self.apart.as_ref().map_or(enter, Apart::entry),
             answer: 0,
+            fetch,
             kernel: self,
             grid,
             worker,

@@ -4,29 +4,50 @@ use std::marker::PhantomData;
 
 use warploom_numerics::matrix::Vectors;
 
+use super::Memory;
 use super::gather::Gathers;
 use super::near::{BLOCK, Blocks, Room, apart, together};
+use crate::fault::AccessKind;
 
 /// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
-pub(super) const MOST_OF_AREA: u32 = 1 << 31;
+const MOST_OF_AREA: u32 = 1 << 31;
 
-/// Bytes that many accesses go to.
+/// Bytes that many accesses go to, which have been looked up in one piece: they may be read as long as memory has not changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
-    /// Address of the first.
-    pub start: u64,
-    /// How many: 2^31 at most.
-    pub bytes: u32,
-    /// As [`Lanes::site`](super::Lanes::site).
-    pub site: u32,
+    start: u64,
+    bytes: u32,
+    /// [`Memory::number`] of the memory, and the epoch of its table.
+    memory: u64,
+    epoch: u64,
+}
+
+impl Memory {
+    /// So many bytes from an address on. None where they may not be read, or not in one piece, or are more than 2^31.
+    pub fn area(&self, start: u64, bytes: u32) -> Option<Area> {
+        let extent = self.extent(start, u64::from(bytes), AccessKind::Load).ok()?;
+        let whole = bytes <= MOST_OF_AREA && extent.holds(start, u64::from(bytes));
+        whole.then_some(Area { start, bytes, memory: self.number, epoch: extent.epoch })
+    }
+}
+
+impl Area {
+    /// The bytes, to be read from. None where memory has changed since they were looked up.
+    #[inline(always)]
+    pub fn readable(self, memory: &Memory) -> Option<Readable<'_>> {
+        let Area { start, bytes, .. } = self;
+        let holds = self.memory == memory.number && self.epoch == memory.table.epoch();
+        // All of it is in an extent that may be read, and what was valid once stays mapped, as for views.
+        holds.then_some(Readable { start, bytes, memory: PhantomData })
+    }
 }
 
 /// An [`Area`] that may be read.
 #[derive(Clone, Copy)]
-pub struct Readable<'v> {
+pub struct Readable<'m> {
     start: u64,
     bytes: u32,
-    view: PhantomData<&'v ()>,
+    memory: PhantomData<&'m ()>,
 }
 
 /// Whether `size` bytes from each of these offsets on are among the first so many, at most 2^31, and offsets multiples of `size`, or of 8 if that is less.
@@ -60,15 +81,6 @@ fn unaligned_bits(size: usize) -> u64 {
 }
 
 impl Readable<'_> {
-    /// So many bytes from an address on.
-    ///
-    /// # Safety
-    /// They may be read for as long as the view is borrowed, at most 2^31 of them.
-    #[inline(always)]
-    pub(super) unsafe fn new(start: u64, bytes: u32) -> Self {
-        Readable { start, bytes, view: PhantomData }
-    }
-
     /// Loads `N` words (1, 2 or 4) for each lane of a block, from each of `P` places in each of `R` rows: so many bytes behind the start. What lies near in a row
     /// is loaded together, and no lane is looked at on its own. None, with nothing loaded, where a lane's words are not in the area or not aligned to all of them or 8
     /// bytes.

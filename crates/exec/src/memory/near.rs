@@ -306,8 +306,8 @@ unsafe fn near_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
     let most_of_short = isa._mm512_set1_epi32((BLOCK as u32 + FEW) as i32);
     let of_blocks = firsts.iter_mut().zip(&mut within).zip(&mut outside).zip(&mut short);
     for ((((first, within), outside), short), numbers) in of_blocks.zip(numbers) {
-        // Lanes that follow each other go one way: the least is one of both ends.
-        let least = from_line_512::<WIDTH, N>(token, ends_512(token, least_512(token, most, numbers)));
+        // Lanes that follow each other go up: others are for two windows.
+        let least = from_line_512::<WIDTH, N>(token, least_512(token, most, numbers));
         let each = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(least));
         let (mut all, mut furthest) = (isa._mm512_setzero_si512(), isa._mm512_setzero_si512());
         for (within, numbers) in within.iter_mut().zip(numbers) {

@@ -6,7 +6,6 @@
 //! extent otherwise, and lane by lane only if that fails.
 
 use super::Memory;
-use super::area::{Area, MOST_OF_AREA, Readable};
 use super::checked::Run;
 use super::lanes::{HALF, LANES, Lanes, Spread, are_inside, consecutive, in_lane, lanes};
 use super::scalar::{Raw, Scalar};
@@ -348,25 +347,6 @@ impl<'m> View<'m> {
             unsafe { T::gather(at.gather, at.bases, offset, at.mask, out) };
         }
         Ok(())
-    }
-
-    /// An area that may be read all in one piece, to be read from. None where it may not, or not in one.
-    #[inline(always)]
-    pub fn readable(&mut self, area: Area) -> Option<Readable<'_>> {
-        let Area { start, bytes, site } = area;
-        if bytes > MOST_OF_AREA {
-            return None;
-        }
-        let known = self.knows(site, start, u64::from(bytes), AccessKind::Load);
-        // SAFETY: all of the area is in an extent that may be read, and what was valid once stays mapped, as in `load`.
-        (known || self.look_up_area(site, start, bytes)).then(|| unsafe { Readable::new(start, bytes) })
-    }
-
-    /// By parts: an area that is lent would be stored part by part, and each copy of it wait for all of them.
-    #[inline(never)]
-    fn look_up_area(&mut self, site: u32, start: u64, bytes: u32) -> bool {
-        let bytes = u64::from(bytes);
-        self.look_up(site, start, bytes, AccessKind::Load).is_ok_and(|extent| extent.holds(start, bytes))
     }
 
     /// Stores `N` consecutive values for each lane in the mask (`st.v2`, `st.v4`, `st.v8`): `values[i][lane]`.

@@ -5,11 +5,14 @@ mod block;
 pub(crate) mod direct;
 
 use warploom_exec::grid::Grid;
+use warploom_exec::memory::{Area, Readable};
 use warploom_exec::texture::{Channel, Texels, Texture};
 use warploom_numerics::texture::Outside;
 use warploom_numerics::texture::block::Ruler;
 
 use self::block::{Channels, Fetch, LANES, Sample, sample_for};
+use crate::frame::Row32;
+use crate::isa::Isa;
 use crate::machine::{Flow, Machine};
 use crate::memory::Slot;
 use crate::ops::sampling::{Reading, axis, reading};
@@ -18,14 +21,14 @@ use crate::ops::texture::{Coordinates, Level, Object, Results, TextureSite, hand
 /// A texture of this kind.
 #[derive(Clone, Copy, Debug)]
 struct Plane {
-    /// The first texel, and the bytes to behind the last one, in whole words.
-    start: u64,
-    bytes: u32,
+    /// From the first texel to behind the last one, in whole words.
+    area: Area,
     /// Of a texel: which power of 2.
     texel_bits: u32,
     /// From row to row.
     pitch: u32,
     rulers: [Ruler; 2],
+    isa: Isa,
     sample: Sample,
     channel: Channel,
     /// As many as a texel has.
@@ -39,8 +42,8 @@ struct Plane {
 const WORD: u32 = 4;
 
 impl Plane {
-    /// None where a texture is another kind, or offsets in it do not fit.
-    fn new(texture: &Texture) -> Option<Plane> {
+    /// None where a texture is another kind, offsets in it do not fit, or not all of it may be read.
+    fn new(grid: &Grid, texture: &Texture, isa: Isa) -> Option<Plane> {
         let Texture { sampler, levels, layers: [first_layer, _] } = texture;
         let [texels] = levels.as_slice() else { return None };
         let &Texels { size: [width, height, _], channel, channels, .. } = texels;
@@ -64,17 +67,24 @@ impl Plane {
         }
         let readings = std::array::from_fn(|index| reading(texels, sampler, index));
         Some(Plane {
-            start,
-            bytes: u32::try_from(bytes.next_multiple_of(u64::from(WORD))).ok()?,
+            area: grid.memory().area(start, u32::try_from(bytes.next_multiple_of(u64::from(WORD))).ok()?)?,
             texel_bits: texel.ilog2(),
             pitch: texels.pitch as u32,
             rulers: [Ruler::new(&axes[0]), Ruler::new(&axes[1])],
             channel,
             channels: channels as usize,
             readings,
-            sample: sample_for(texel, sampler.linear, &readings[..channels as usize]),
+            isa,
+            sample: sample_for(isa, texel, sampler.linear, &readings[..channels as usize]),
             anisotropic: sampler.anisotropy > 1,
         })
+    }
+
+    /// What lanes read, as many as there are from the first on. Lanes that do not run count like others: whatever they ask for is in the texture as well. None where it is not; what is written
+    /// then means nothing.
+    #[inline(always)]
+    fn fetch(&self, memory: Readable<'_>, at: [&Row32; 2], out: &mut Channels, lanes: usize) -> Option<()> {
+        (self.sample)(&mut Fetch { plane: self, memory, at, out, lanes })
     }
 }
 
@@ -92,19 +102,29 @@ impl PlaneSite {
     fn of(site: &TextureSite) -> Option<PlaneSite> {
         let Coordinates::Float(rows) = &site.coordinates else { return None };
         let &[x, y] = rows.as_slice() else { return None };
+        let words = site.results == Results::Words && site.slots.iter().all(|slot| matches!(slot, Slot::Word(_)));
         let plain = site.layer.is_none() && site.offset.is_empty() && site.gather.is_none();
         let gradients = matches!(site.level, Level::Gradients(_));
-        (plain && site.results == Results::Words).then_some(PlaneSite { at: [x, y], gradients })
+        (plain && words).then_some(PlaneSite { at: [x, y], gradients })
     }
 }
 
 /// Instructions of which it is kept what they have found behind handles.
-const SITES: usize = 8;
+const SITES: usize = 16;
 
-/// What instructions have found behind handles: looked up again for each grid, and for each handle that is not the last one.
+/// What instructions have found behind handles: looked up again for each grid, for each handle that is not the last one, and where memory has changed.
 #[derive(Debug, Default)]
-pub(crate) struct Planes([Option<Found>; SITES]);
+pub(crate) struct Planes {
+    found: [Option<Found>; SITES],
+    read: Read,
+}
 
+/// What was read last, as it is stored at once: what goes over the end of a line takes processors twice as long, and as long again to load.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Read(Channels);
+
+/// What an instruction has found behind a handle.
 #[derive(Debug)]
 struct Found {
     grid: u64,
@@ -112,47 +132,66 @@ struct Found {
     plane: Option<Plane>,
 }
 
-impl Planes {
-    /// The texture of a handle, if it is one of this kind, for an instruction.
-    #[inline(always)]
-    fn get(&mut self, grid: &Grid, handle: u64, site: u32) -> Option<&Plane> {
-        let place = &mut self.0[site as usize % SITES];
-        if place.as_ref().is_none_or(|found| (found.grid, found.handle) != (grid.id, handle)) {
-            look_up(place, grid, handle);
-        }
-        place.as_ref()?.plane.as_ref()
+/// The texture of a handle, if it is one of this kind, for an instruction that has this place for what it finds.
+#[inline(always)]
+fn plane_of<'f, 'g>(
+    place: &'f mut Option<Found>,
+    grid: &'g Grid,
+    handle: u64,
+    isa: Isa,
+) -> Option<(&'f Plane, Readable<'g>)> {
+    if let Some(found) = place
+        && (found.grid, found.handle) == (grid.id, handle)
+        && let Some(readable) = found.plane.as_ref()?.area.readable(grid.memory())
+    {
+        // Looked at once more, as what is lent stays lent.
+        return Some((place.as_ref()?.plane.as_ref()?, readable));
     }
+    look_up(place, grid, handle, isa)
 }
 
 #[cold]
 #[inline(never)]
-fn look_up(place: &mut Option<Found>, grid: &Grid, handle: u64) {
-    let plane = grid.launch.objects.texture(handle).and_then(|texture| Plane::new(&texture));
-    *place = Some(Found { grid: grid.id, handle, plane });
+fn look_up<'f, 'g>(
+    place: &'f mut Option<Found>,
+    grid: &'g Grid,
+    handle: u64,
+    isa: Isa,
+) -> Option<(&'f Plane, Readable<'g>)> {
+    let plane = grid.launch.objects.texture(handle).and_then(|texture| Plane::new(grid, &texture, isa));
+    let plane = place.insert(Found { grid: grid.id, handle, plane }).plane.as_ref()?;
+    Some((plane, plane.area.readable(grid.memory())?))
 }
 
 impl Machine<'_> {
     /// Runs `tex` for the lanes of `mask`. None where that is not one of the cases of this file.
     #[inline(always)]
     pub(super) fn plane(&mut self, site: &TextureSite, mask: u32) -> Option<Flow> {
-        let PlaneSite { at: [x, y], gradients } = PlaneSite::of(site)?;
+        let place = PlaneSite::of(site)?;
+        let mut planes = self.cta.planes.take().unwrap_or_default();
+        let read = self.read(&mut planes, site, &place, mask);
+        if read.is_some() {
+            for (slot, [row, _]) in site.slots.iter().zip(&planes.read.0) {
+                self.put(slot.row(), mask, row);
+            }
+        }
+        self.cta.planes = Some(planes);
+        read.map(|()| Flow::Next)
+    }
+
+    /// Reads the channels for that.
+    #[inline(always)]
+    fn read(&mut self, planes: &mut Planes, site: &TextureSite, place: &PlaneSite, mask: u32) -> Option<()> {
         let handle = match site.texture {
             Object::Row(row) => handle_of_all(&self.frame.r64[row as usize], mask)?,
             object => self.handle(object, mask.trailing_zeros() as usize).ok()?,
         };
-        let (isa, pc) = (self.isa, self.pc);
-        let plane = self.cta.planes.get_or_insert_default().get(self.grid, handle, pc)?;
-        if gradients && plane.anisotropic {
+        let found = &mut planes.found[self.pc as usize % SITES];
+        let (plane, memory) = plane_of(found, self.grid, handle, self.isa)?;
+        if place.gradients && plane.anisotropic {
             return None;
         }
-        let at = [&self.frame.r32[x as usize], &self.frame.r32[y as usize]];
-        let mut out = Channels::default();
-        let fetch = Fetch { handles: None, at, out: out.0.each_mut(), lanes: LANES, site: pc };
-        (plane.sample)(plane, isa, &mut self.view, fetch)?;
-        for (slot, row) in site.slots.iter().zip(&out.0) {
-            let Slot::Word(slot) = *slot else { return None };
-            self.put(slot, mask, row);
-        }
-        Some(Flow::Next)
+        let [x, y] = place.at.map(|row| &self.frame.r32[row as usize]);
+        plane.fetch(memory, [x, y], &mut planes.read.0, LANES)
     }
 }

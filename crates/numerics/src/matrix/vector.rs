@@ -55,7 +55,7 @@ pub trait Vectors: Copy {
     fn mul(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// Sums of `.f32`.
     fn add_floats(self, a: Self::Words, b: Self::Words) -> Self::Words;
-    /// `.f32` to `.s32`, towards zero, of numbers below 2^31; of others anything.
+    /// `.f32` to `.s32`, towards zero, of numbers below 2^31, and of larger ones anything; of NaN and of numbers below -2^31 nothing above 0.
     fn truncate(self, a: Self::Words) -> Self::Words;
     /// `.f32` as `.f16`, to nearest even, in low and high halves.
     fn narrow(self, low: Self::Words, high: Self::Words) -> Self::Words;

@@ -118,13 +118,20 @@ pub(super) fn around(plan: &Plan<'_>) -> (String, &'static str) {
     if plan.flushes() { mode::changed(plan, MODE, 0) } else { (String::new(), "") }
 }
 
-/// A step, which the executor runs in its own mode.
-pub(super) fn step(plan: &Plan<'_>) {
+/// A call of one of the executor's functions, with these arguments: it runs in its own mode, for which there is a function of this name around it.
+pub(super) fn call(plan: &Plan<'_>, name: &str, function: &str, arguments: &[(&str, String)]) -> String {
+    let given: Vec<String> = arguments.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
+    let given = given.join(", ");
+    if !plan.flushes() {
+        return format!("call i32 {function}({given})");
+    }
     let (before, behind) = around(plan);
-    let all = "ptr %context, ptr %room, i32 %lanes, i32 %number, i32 %count, i32 %width, i32 %thread";
+    let all: Vec<String> = arguments.iter().enumerate().map(|(at, (ty, _))| format!("{ty} %a{at}")).collect();
+    let all = all.join(", ");
     plan.declare(format!(
-        "define internal i32 @step(ptr %function, {all}) #2 {{\n{before}  %answer = call i32 %function({all})\n{behind}  ret i32 %answer\n}}"
+        "define internal i32 @{name}(ptr %function, {all}) #2 {{\n{before}  %answer = call i32 %function({all})\n{behind}  ret i32 %answer\n}}"
     ));
+    format!("call i32 @{name}(ptr {function}, {given})")
 }
 
 impl Writer<'_> {

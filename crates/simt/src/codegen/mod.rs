@@ -130,8 +130,11 @@ pub mod context {
     pub const APART: u32 = 176;
     /// What the executor has answered: 0 is no.
     pub const ANSWER: u32 = 184;
+    /// The function that fetches from a texture whose handle all lanes have: `u32 fetch(context, words, number, width of a gang, handle)`, 1 if it has, and else the
+    /// instruction is to be run.
+    pub const FETCH: u32 = 192;
     /// Bytes.
-    pub const SIZE: u32 = 192;
+    pub const SIZE: u32 = 200;
 }
 
 /// Sums that a worker keeps back until it turns from the grid: in a row like the memory itself where that is small, and in a table by address.

@@ -2,7 +2,10 @@
 //!
 //! Operands and results are handed over through memory, as [`Step`] says.
 
-use warploom_ptx::ir::{Fragment, Inst, Layout, MatrixOp, Op, Product, Reg, ScalarType, Shape, Space, Step};
+use warploom_ptx::ir::{
+    Fragment, Geometry, Inst, Layout, MatrixOp, Op, OpaqueRef, Operand, Product, Reg, ScalarType, Shape, Space, Step,
+    TextureOp,
+};
 
 use super::by_function::Written;
 use super::context;
@@ -56,20 +59,21 @@ impl Writer<'_> {
         let handed = self.handed_over(inst, &mut step);
         self.steps = self.steps.max(places);
         let types: Vec<ScalarType> = step.reads.iter().chain(&step.writes).map(ty_of).collect();
-        for (at, reg) in step.reads.iter().enumerate().filter(|(_, reg)| handed.contains(reg)) {
-            let value = self.operand(warploom_ptx::ir::Operand::Reg(*reg), types[at]);
-            let value = self.splat(&value);
-            let value = match types[at] {
-                ScalarType::Pred => {
-                    let bits = self.bits_of(&value.text);
-                    self.resize(&bits, 32, false)
-                }
-                ty => self.resize(&value, if ty.bits() > 32 { 64 } else { 32 }, false),
-            };
-            let place = self.offset("%steps", PLACE * at as u32);
-            self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
+        let number = self.plan.needs_step(step.clone());
+        let handle = self.common_handle(inst);
+        for (at, reg) in step.reads.iter().enumerate().filter(|(_, reg)| handed.contains(reg) && handle != Some(**reg))
+        {
+            self.hand_over_register(*reg, types[at], at as u32);
         }
-        self.call_step(&step, places);
+        let fetched = handle.map(|handle| self.fetch(handle, number));
+        for (at, reg) in step.reads.iter().enumerate().filter(|(_, reg)| handle == Some(**reg)) {
+            self.hand_over_register(*reg, types[at], at as u32);
+        }
+        self.call_step(number, places);
+        if let Some(fetched) = fetched {
+            self.line(format!("br label %L{fetched}"));
+            self.label(&format!("L{fetched}"));
+        }
         let mut results = Vec::new();
         let width = self.lanes();
         for (at, ty) in types.iter().enumerate().skip(step.reads.len()) {
@@ -120,25 +124,78 @@ impl Writer<'_> {
         handed
     }
 
+    /// Puts all lanes of a register into a place.
+    fn hand_over_register(&mut self, reg: Reg, ty: ScalarType, place: u32) {
+        let value = self.operand(Operand::Reg(reg), ty);
+        let value = self.splat(&value);
+        let value = match ty {
+            ScalarType::Pred => {
+                let bits = self.bits_of(&value.text);
+                self.resize(&bits, 32, false)
+            }
+            ty => self.resize(&value, if ty.bits() > 32 { 64 } else { 32 }, false),
+        };
+        let place = self.offset("%steps", PLACE * place);
+        self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
+    }
+
+    /// The handle of a texture of two dimensions from which floats fetch, where all lanes have the same.
+    fn common_handle(&self, inst: &Inst) -> Option<Reg> {
+        let Op::Texture(op) = &inst.op else { return None };
+        let TextureOp::Tex {
+            geometry: Geometry::D2,
+            gather: None,
+            coord_ty: ScalarType::F32,
+            resident: None,
+            texture: OpaqueRef::Handle(handle),
+            offset: None,
+            depth_compare: None,
+            ..
+        } = **op
+        else {
+            return None;
+        };
+        let value = self.value_of(Operand::Reg(handle))?;
+        self.is_scalar(value).then_some(handle)
+    }
+
+    /// Calls the executor's function for fetches; what follows is for where it has not fetched. The label where it has is given back.
+    fn fetch(&mut self, handle: Reg, number: usize) -> u32 {
+        let handle = self.operand(Operand::Reg(handle), ScalarType::B64);
+        let function = self.pointer(context::FETCH);
+        let arguments = [
+            ("ptr", "%context".to_owned()),
+            ("ptr", "%steps".to_owned()),
+            ("i32", number.to_string()),
+            ("i32", self.lanes().to_string()),
+            ("i64", handle.text),
+        ];
+        let call = flushing::call(self.plan, "fetch", &function, &arguments);
+        let answer = self.set(Ty::int(32, 0), call);
+        let zero = self.constant(answer.ty, 0);
+        let fine = self.compare("ne", &answer, &zero);
+        let (fetched, other) = (self.fresh(), self.fresh());
+        self.line(format!("br i1 {}, label %L{fetched}, label %L{other}, !prof !2", fine.text));
+        self.label(&format!("L{other}"));
+        fetched
+    }
+
     /// Calls the executor, and leaves if the instruction has failed.
-    fn call_step(&mut self, step: &Step, places: u32) {
+    fn call_step(&mut self, number: usize, places: u32) {
         let bits = self.running();
-        let number = self.plan.needs_step(step.clone());
         let function = self.pointer(context::STEP);
-        let (width, count) = (self.lanes(), places);
         // What has no registers needs no room for them, and gets another's.
         let room = if places == 0 { "%scratch" } else { "%steps" };
-        let arguments = format!(
-            "ptr %context, ptr {room}, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {}",
-            bits.text,
-            self.thread()
-        );
-        let call = if self.plan.flushes() {
-            flushing::step(self.plan);
-            format!("call i32 @step(ptr {function}, {arguments})")
-        } else {
-            format!("call i32 {function}({arguments})")
-        };
+        let arguments = [
+            ("ptr", "%context".to_owned()),
+            ("ptr", room.to_owned()),
+            ("i32", bits.text),
+            ("i32", number.to_string()),
+            ("i32", places.to_string()),
+            ("i32", self.lanes().to_string()),
+            ("i32", self.thread()),
+        ];
+        let call = flushing::call(self.plan, "step", &function, &arguments);
         let answer = self.set(Ty::int(32, 0), call);
         let zero = self.constant(answer.ty, 0);
         let fine = self.compare("ne", &answer, &zero);

@@ -1,6 +1,6 @@
 //! Texels of a plane for a warp at once. What it computes is `numerics`' as in `sampling`; what is decided once for the texture is not asked for each warp.
 
-use warploom_exec::memory::{Area, BLOCK, Blocks, Gather, Gathers, Readable, Room, View};
+use warploom_exec::memory::{BLOCK, Blocks, Gather, Gathers, Readable, Room};
 use warploom_exec::texture::Channel;
 use warploom_numerics::matrix::Arrays;
 use warploom_numerics::texture::block::{Between, Weights, are_near, blend};
@@ -10,34 +10,29 @@ use super::{Plane, WORD};
 use crate::frame::Row32;
 use crate::isa::Isa;
 use crate::ops::sampling::{Reading, extended};
-use crate::ops::texture::handle_of_all;
 
 /// Blocks of a warp.
 const BLOCKS: usize = 2;
 /// Of a warp.
 pub(super) const LANES: usize = BLOCKS * BLOCK;
 
-/// Four channels, as they are stored at once: what goes over the end of a line takes processors twice as long, and as long again to load.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-pub(crate) struct Channels(pub(crate) [Row32; 4]);
+/// Four channels, in the first halves of places such as steps have for results.
+pub(super) type Channels = [[Row32; 2]; 4];
 
 /// What one fetch is about.
 pub(super) struct Fetch<'a> {
-    /// The handles of lanes and which of them run, where it is not known yet that all of these have the same.
-    pub(super) handles: Option<(&'a [u64], u32)>,
+    pub(super) plane: &'a Plane,
+    pub(super) memory: Readable<'a>,
     /// The coordinates of each lane, x first.
     pub(super) at: [&'a Row32; 2],
-    /// Four channels, 0 where a texel has none.
-    pub(super) out: [&'a mut Row32; 4],
-    /// As many lanes as there are, from the first on. Those among them that do not run count like others: whatever they ask for is in the texture as well.
+    /// 0 where a texel has none.
+    pub(super) out: &'a mut Channels,
+    /// As many as there are, from the first on.
     pub(super) lanes: usize,
-    /// Of the instruction.
-    pub(super) site: u32,
 }
 
-/// What lanes read. None where not all of the texture may be read, or lanes have other handles; what is written then means nothing.
-pub(super) type Sample = fn(&Plane, Isa, &mut View<'_>, Fetch<'_>) -> Option<()>;
+/// [`Plane::fetch`], for one kind of textures and processors. One pointer is handed over, as what runs with a processor's instructions is a function of its own.
+pub(super) type Sample = fn(&mut Fetch<'_>) -> Option<()>;
 
 /// How texels become results, as far as functions are made for it: what is asked for each warp costs more than what is then computed.
 trait Filter {
@@ -74,105 +69,88 @@ filters!(
 );
 
 /// What samples textures whose texels have so many bytes, and channels that are read like this.
-pub(super) fn sample_for(texel: u32, linear: bool, readings: &[Reading]) -> Sample {
+pub(super) fn sample_for(isa: Isa, texel: u32, linear: bool, readings: &[Reading]) -> Sample {
     if !linear {
-        return sized::<Nearest>(texel);
+        return sized::<Nearest>(isa, texel);
     }
     let alike = readings.windows(2).all(|pair| pair[0] == pair[1]);
     match readings.first().filter(|_| alike) {
-        Some(Reading::Number(Numbers::Unsigned8)) => small::<Unsigned8>(texel),
-        Some(Reading::Number(Numbers::Signed8)) => small::<Signed8>(texel),
-        Some(Reading::Number(Numbers::Unsigned16)) => middle::<Unsigned16>(texel),
-        Some(Reading::Number(Numbers::Signed16)) => middle::<Signed16>(texel),
-        Some(Reading::Number(Numbers::Half)) => middle::<Half>(texel),
-        Some(Reading::Number(Numbers::Float)) => large::<Float>(texel),
-        _ => sized::<Mixed>(texel),
+        Some(Reading::Number(Numbers::Unsigned8)) => small::<Unsigned8>(isa, texel),
+        Some(Reading::Number(Numbers::Signed8)) => small::<Signed8>(isa, texel),
+        Some(Reading::Number(Numbers::Unsigned16)) => middle::<Unsigned16>(isa, texel),
+        Some(Reading::Number(Numbers::Signed16)) => middle::<Signed16>(isa, texel),
+        Some(Reading::Number(Numbers::Half)) => middle::<Half>(isa, texel),
+        Some(Reading::Number(Numbers::Float)) => large::<Float>(isa, texel),
+        _ => sized::<Mixed>(isa, texel),
     }
 }
 
 /// The function for texels of so many bytes.
-fn sized<F: Filter>(texel: u32) -> Sample {
-    if texel < WORD { small::<F>(texel) } else { large::<F>(texel) }
+fn sized<F: Filter>(isa: Isa, texel: u32) -> Sample {
+    if texel < WORD { small::<F>(isa, texel) } else { large::<F>(isa, texel) }
 }
 
 /// The same for texels of one word at most.
-fn small<F: Filter>(texel: u32) -> Sample {
+fn small<F: Filter>(isa: Isa, texel: u32) -> Sample {
     match texel {
-        1 => sample::<F, 1, 1>,
-        2 => sample::<F, 2, 1>,
-        _ => sample::<F, 4, 1>,
+        1 => sample::<F, 1, 1>(isa),
+        2 => sample::<F, 2, 1>(isa),
+        _ => sample::<F, 4, 1>(isa),
     }
 }
 
 /// The same for texels of 2 to 8 bytes.
-fn middle<F: Filter>(texel: u32) -> Sample {
+fn middle<F: Filter>(isa: Isa, texel: u32) -> Sample {
     match texel {
-        2 => sample::<F, 2, 1>,
-        4 => sample::<F, 4, 1>,
-        _ => sample::<F, 4, 2>,
+        2 => sample::<F, 2, 1>(isa),
+        4 => sample::<F, 4, 1>(isa),
+        _ => sample::<F, 4, 2>(isa),
     }
 }
 
 /// The same for texels of whole words.
-fn large<F: Filter>(texel: u32) -> Sample {
+fn large<F: Filter>(isa: Isa, texel: u32) -> Sample {
     match texel {
-        4 => sample::<F, 4, 1>,
-        8 => sample::<F, 4, 2>,
-        _ => sample::<F, 4, 4>,
+        4 => sample::<F, 4, 1>(isa),
+        8 => sample::<F, 4, 2>(isa),
+        _ => sample::<F, 4, 4>(isa),
     }
 }
 
-/// Samples texels of `N` words, or of one of which `WIDTH` bytes are there.
-fn sample<F: Filter, const WIDTH: usize, const N: usize>(
-    plane: &Plane,
-    isa: Isa,
-    view: &mut View<'_>,
-    mut fetch: Fetch<'_>,
-) -> Option<()> {
-    let memory = view.readable(Area { start: plane.start, bytes: plane.bytes, site: fetch.site })?;
-    let fetch = &mut fetch;
+/// The same for texels of `N` words, or of one of which `WIDTH` bytes are there.
+fn sample<F: Filter, const WIDTH: usize, const N: usize>(isa: Isa) -> Sample {
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(token) => avx512::sample::<F, WIDTH, N>(plane, token, memory, fetch),
+        Isa::Avx512(_) => avx512::sample::<F, WIDTH, N>,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(token) => avx2::sample::<F, WIDTH, N>(plane, token, memory, fetch),
-        Isa::Baseline => baseline::<F::Baseline, WIDTH, N>(plane, memory, fetch),
+        Isa::Avx2(_) => avx2::sample::<F, WIDTH, N>,
+        Isa::Baseline => baseline::<F::Baseline, WIDTH, N>,
     }
 }
 
-/// A call, as many of [`sample`] have it in common.
-#[inline(never)]
-fn baseline<F: Filter, const WIDTH: usize, const N: usize>(
-    plane: &Plane,
-    memory: Readable<'_>,
-    fetch: &mut Fetch<'_>,
-) -> Option<()> {
-    plane.sample::<_, F, WIDTH, N>(Arrays, memory, fetch)
+/// [`Sample`] without vectors.
+fn baseline<F: Filter, const WIDTH: usize, const N: usize>(fetch: &mut Fetch<'_>) -> Option<()> {
+    fetch.run::<_, F, WIDTH, N>(Arrays)
 }
 
-/// What [`sample`] calls for one kind of processors, in a module of its own: these functions are much of what the crate compiles to, and all of a module is compiled as one.
+/// [`Sample`] for kinds of processors, each in a module of its own: these functions are much of what the crate compiles to, and all of a module is compiled as one.
 macro_rules! processors {
-    ($($module:ident: $token:ty;)+) => {
+    ($($module:ident: $isa:ident;)+) => {
         $(#[cfg(target_arch = "x86_64")]
         mod $module {
-            use super::{Fetch, Filter, Plane, Readable};
+            use super::{Fetch, Filter, Isa};
 
-            #[inline(never)]
-            pub(super) fn sample<F: Filter, const WIDTH: usize, const N: usize>(
-                plane: &Plane,
-                token: $token,
-                memory: Readable<'_>,
-                fetch: &mut Fetch<'_>,
-            ) -> Option<()> {
-                plane.sample::<_, F, WIDTH, N>(token, memory, fetch)
+            pub(super) fn sample<F: Filter, const WIDTH: usize, const N: usize>(fetch: &mut Fetch<'_>) -> Option<()> {
+                let Isa::$isa(token) = fetch.plane.isa else { return None };
+                fetch.run::<_, F, WIDTH, N>(token)
             }
         })+
     };
 }
 
 processors!(
-    avx512: pulp::x86::V4;
-    avx2: pulp::x86::V3;
+    avx512: Avx512;
+    avx2: Avx2;
 );
 
 /// What planes are sampled with.
@@ -191,22 +169,15 @@ struct Line<W> {
     weight: W,
 }
 
-impl Plane {
+impl Fetch<'_> {
     /// [`Sample`] with these vectors.
     #[inline(always)]
-    fn sample<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
-        &self,
-        v: V,
-        memory: Readable<'_>,
-        fetch: &mut Fetch<'_>,
-    ) -> Option<()> {
+    fn run<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(&mut self, v: V) -> Option<()> {
         v.run(
             #[inline(always)]
             || {
-                let Fetch { handles, at: [x, y], out: [a, b, c, d], lanes, .. } = fetch;
-                if let Some((handles, mask)) = *handles {
-                    handle_of_all(handles, mask)?;
-                }
+                let &mut Fetch { plane, memory, at: [x, y], ref mut out, lanes } = self;
+                let [[a, _], [b, _], [c, _], [d, _]] = out;
                 let [x, y] = [blocks(x), blocks(y)];
                 let [a, b, c, d] = [blocks_mut(a), blocks_mut(b), blocks_mut(c), blocks_mut(d)];
                 // By the vectors' function, as what was stored as one vector is loaded at once as one only.
@@ -214,13 +185,13 @@ impl Plane {
                     #[inline(always)]
                     |[one, other]| [v.load(one), v.load(other)],
                 );
-                let mut line = F::LINEAR.then(|| self.line(v, y[0]));
+                let mut line = F::LINEAR.then(|| plane.line(v, y[0]));
                 if let Some(line) = line
-                    && *lanes > BLOCK
+                    && lanes > BLOCK
                     && !matches!(v.gather(), Gather::OneByOne)
                 {
                     let out = [&mut *a, &mut *b, &mut *c, &mut *d];
-                    if self.along_lines::<V, F, WIDTH, N>(v, memory, line, [x, y], out) {
+                    if plane.along_lines::<V, F, WIDTH, N>(v, memory, line, [x, y], out) {
                         return Some(());
                     }
                 }
@@ -228,15 +199,17 @@ impl Plane {
                 for ((x, y), (((a, b), c), d)) in x.into_iter().zip(y).zip(out).take(lanes.div_ceil(BLOCK)) {
                     let out = [a, b, c, d].map(std::array::from_mut);
                     match &mut line {
-                        Some(line) => self.interpolated::<V, F, WIDTH, N>(v, memory, line, [x, y], out)?,
-                        None => self.nearest::<V, WIDTH, N>(v, memory, [x, y], out)?,
+                        Some(line) => plane.interpolated::<V, F, WIDTH, N>(v, memory, line, [x, y], out)?,
+                        None => plane.nearest::<V, WIDTH, N>(v, memory, [x, y], out)?,
                     }
                 }
                 Some(())
             },
         )
     }
+}
 
+impl Plane {
     /// Of all lanes with the first one's coordinate.
     #[inline(always)]
     fn line<V: Sampling>(&self, v: V, y: V::Words) -> Line<V::Words> {
@@ -341,7 +314,7 @@ impl Plane {
         macro_rules! channels {
             ($($channel:literal $out:ident)+) => {
                 $(if $channel < 8 * WIDTH * N / numbers.bits() as usize {
-                    mean(v, numbers, near, weights, &words, $channel, $out);
+                    mean::<V, WIDTH, N, B>(v, numbers, near, weights, &words, $channel, $out);
                 } else {
                     *$out = [[0; BLOCK]; B];
                 })+
@@ -412,7 +385,7 @@ impl Plane {
         v.mul_words(line, v.splat(self.pitch))
     }
 
-    /// The words of texels at these places. Of a texel of less than a word, it is in the low bits.
+    /// The words of texels at these places. Of a texel of less than a word, it is in the low bits, below zeros.
     #[inline(always)]
     fn load<V: Sampling, const WIDTH: usize, const N: usize, const P: usize, const R: usize>(
         &self,
@@ -431,6 +404,7 @@ impl Plane {
         let mut words = memory.gather::<V, N, P, R>(v, &whole)?;
         for (words, offsets) in words.as_flattened_mut().iter_mut().zip(places.as_flattened()) {
             words[0] = v.shr_each(words[0], v.shl::<3>(v.and(*offsets, within)));
+            words[0] = v.and(words[0], v.splat((1 << (8 * WIDTH)) - 1));
         }
         Some(words)
     }
@@ -438,7 +412,7 @@ impl Plane {
 
 /// Makes results of a channel of texels, of which these are the words, four of each.
 #[inline(always)]
-fn mean<V: SamplingVectors, const N: usize, const B: usize>(
+fn mean<V: SamplingVectors, const WIDTH: usize, const N: usize, const B: usize>(
     v: V,
     numbers: Numbers,
     near: bool,
@@ -452,7 +426,7 @@ fn mean<V: SamplingVectors, const N: usize, const B: usize>(
     for (four, words) in four.iter_mut().zip(words) {
         *four = words[word % N];
     }
-    for (out, results) in out.iter_mut().zip(blend(v, numbers, near, weights, &four, shift)) {
+    for (out, results) in out.iter_mut().zip(blend::<V, WIDTH, B>(v, numbers, near, weights, &four, shift)) {
         *out = v.store(results);
     }
 }
@@ -469,7 +443,8 @@ fn mean_of_any<V: SamplingVectors>(
     v.run(
         #[inline(always)]
         || {
-            let [mean] = blend(v, numbers, are_near(v, numbers, &[[*words]]), &[*weights], &[*words], shift);
+            let near = are_near(v, numbers, &[[*words]]);
+            let [mean] = blend::<V, 4, 1>(v, numbers, near, &[*weights], &[*words], shift);
             v.store(mean)
         },
     )

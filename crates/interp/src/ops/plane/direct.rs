@@ -1,24 +1,39 @@
 //! Fetches that another executor hands over: what they read lies where results go.
 
 use warploom_exec::grid::Grid;
-use warploom_exec::memory::View;
+use warploom_exec::memory::{Memory, Readable};
 use warploom_ptx::ir::Step;
 
-use super::block::Fetch;
-use super::{PlaneSite, Planes};
+use super::block::Channels;
+use super::{Plane, PlaneSite};
 use crate::frame::Row32;
 use crate::isa::Isa;
-use crate::ops::texture::Object;
+use crate::ops::texture::{Object, handle_of_all};
 use crate::program::{Function, ValuePlace};
 
 /// A fetch whose operands and results are all handed over.
 #[derive(Debug)]
 pub(crate) struct Direct {
-    /// The numbers of the places of handles, coordinates and the first result, behind which the others follow.
+    /// The place of handles.
     handle: usize,
-    at: [usize; 2],
-    results: usize,
+    places: FetchPlaces,
     gradients: bool,
+}
+
+/// The numbers of the places where a fetch finds coordinates, and of the first of four results, behind which the others follow.
+#[derive(Clone, Copy, Debug)]
+pub struct FetchPlaces {
+    /// The coordinates, x first.
+    pub at: [usize; 2],
+    /// The results.
+    pub results: usize,
+}
+
+/// A fetch from a texture that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct PreparedFetch {
+    plane: Plane,
+    places: FetchPlaces,
 }
 
 impl Direct {
@@ -27,42 +42,49 @@ impl Direct {
         let ([site], 2) = (&function.textures[..], function.code.len()) else { return None };
         let PlaneSite { at, gradients } = PlaneSite::of(site)?;
         let Object::Row(handle) = site.texture else { return None };
-        let place = |places: &[ValuePlace], place| places.iter().position(|other| *other == place);
-        let [x, y] = at.map(|row| place(&function.parameters, ValuePlace::Word(row)));
+        let place = |place| function.parameters.iter().position(|other| *other == place);
+        let [x, y] = at.map(|row| place(ValuePlace::Word(row)));
         // Each result has a register of its own.
         let own = site.slots.iter().map(|slot| ValuePlace::Word(slot.row()));
         if !function.results.iter().copied().eq(own) {
             return None;
         }
-        let results = function.parameters.len();
-        let handle = place(&function.parameters, ValuePlace::Double(handle))?;
-        Some(Direct { handle, at: [x?, y?], results, gradients })
+        let places = FetchPlaces { at: [x?, y?], results: function.parameters.len() };
+        let handle = place(ValuePlace::Double(handle))?;
+        Some(Direct { handle, places, gradients })
     }
 
-    /// Fetches for the lanes of `mask`, among as many as there are; `site` is any number, best one for each instruction. None if that is for others to do: what is written
-    /// then means nothing.
-    #[inline]
-    pub(crate) fn run(
-        &self,
-        isa: Isa,
-        (view, grid, planes): (&mut View<'_>, &Grid, &mut Planes),
-        (lanes, mask, site): (usize, u32, u32),
-        words: &mut [u64],
-    ) -> Option<()> {
-        let (operands, results) = words.split_at_mut_checked(self.results * Step::PLACE_WORDS)?;
-        let handles = operands.as_chunks::<{ Step::PLACE_WORDS }>().0.get(self.handle)?.get(..lanes)?;
-        let handle = *handles.get(mask.trailing_zeros() as usize)?;
-        let plane = planes.get(grid, handle, site)?;
-        if self.gradients && plane.anisotropic {
-            return None;
-        }
-        // A place has room for twice a warp's words. What lies where a gang has no lanes is a coordinate like any other.
-        let operands: &[[Row32; 2]] = pulp::bytemuck::cast_slice(operands);
-        let [x, y] = self.at;
-        let ([x, _], [y, _]) = (operands.get(x)?, operands.get(y)?);
-        let results: &mut [[Row32; 2]] = pulp::bytemuck::cast_slice_mut(results);
-        let [[a, _], [b, _], [c, _], [d, _]] = results.first_chunk_mut()?;
-        let fetch = Fetch { handles: Some((handles, mask)), at: [x, y], out: [a, b, c, d], lanes, site };
-        (plane.sample)(plane, isa, view, fetch)
+    /// The handle that all lanes of `mask` have, if it is one, among as many as there are.
+    pub(crate) fn handle(&self, (lanes, mask): (usize, u32), words: &[u64]) -> Option<u64> {
+        handle_of_all(words.get(self.handle * Step::PLACE_WORDS..)?.get(..lanes)?, mask)
+    }
+
+    /// What it needs of the texture of a handle, if it is one of which it can be had.
+    pub(crate) fn prepare(&self, isa: Isa, grid: &Grid, handle: u64) -> Option<PreparedFetch> {
+        let texture = grid.launch.objects.texture(handle)?;
+        let plane = Plane::new(grid, &texture, isa)?;
+        let some = !(self.gradients && plane.anisotropic);
+        some.then_some(PreparedFetch { plane, places: self.places })
+    }
+}
+
+impl PreparedFetch {
+    /// Where operands and results are to be found.
+    #[inline(always)]
+    pub fn places(&self) -> FetchPlaces {
+        self.places
+    }
+
+    /// The texture, to be read from. None where memory has changed since the fetch was prepared.
+    #[inline(always)]
+    pub fn readable<'m>(&self, memory: &'m Memory) -> Option<Readable<'m>> {
+        self.plane.area.readable(memory)
+    }
+
+    /// Fetches for as many lanes as there are, from the first on; what lies where a gang has no lanes is a coordinate like any other. None if that is for others to do: what is written then
+    /// means nothing.
+    #[inline(always)]
+    pub fn run(&self, memory: Readable<'_>, at: [&Row32; 2], results: &mut Channels, lanes: usize) -> Option<()> {
+        self.plane.fetch(memory, at, results, lanes)
     }
 }
