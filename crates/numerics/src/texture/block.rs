@@ -200,13 +200,13 @@ impl<V: SamplingVectors> Weights<V> {
     }
 }
 
-/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words, of which the first `WIDTH` bytes are not zeros. `near` says what
-/// [`are_near`] says of them.
+/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words, of which the first `WIDTH` bytes are not zeros. `known` is what
+/// [`terms_of`] says of them.
 #[inline(always)]
 pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
     v: V,
     numbers: Numbers,
-    near: bool,
+    known: Terms,
     weights: &[Weights<V>; B],
     corners: &[[V::Words; 4]; B],
     shift: u32,
@@ -222,7 +222,7 @@ pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
                 }
                 v.load(&words)
             }
-            Numbers::Half if near => raised(v, words, shift),
+            Numbers::Half if known != Terms::Any => raised(v, words, shift),
             Numbers::Half => v.widen(v.shr_by(words, shift))[0],
             Numbers::Unsigned8 if WIDTH == 1 => words,
             Numbers::Unsigned8 => v.and(v.shr_by(words, shift), v.splat(0xff)),
@@ -240,7 +240,7 @@ pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
         });
     }
     if let Numbers::Half | Numbers::Float = numbers {
-        return of_floats(v, numbers, near, weights, &terms);
+        return of_floats(v, numbers, known, weights, &terms);
     }
     let mut out = [v.splat(0); B];
     for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
@@ -310,31 +310,42 @@ fn of_colours<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 
     v.mul(of_halves(v, weights, cut), unit)
 }
 
-/// Whether sums of all channels of these words, four of each of `N` words of texels, can be found as of terms that are near to each other. As floats are in pictures, none is much
-/// larger than its neighbours, and then there is less to do. Asked once for all channels: what is computed behind a question waits for the answer.
+/// How near the terms of sums are to each other. As floats are in pictures, none is much larger than its neighbours, and then there is less to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terms {
+    /// So near that nothing is cut, without a sign, and neither are they special nor is what comes out.
+    Near,
+    /// The same, but that some are 0.
+    NearOrZero,
+    /// Any.
+    Any,
+}
+
+/// What is known of the terms of all channels of these words, four of each of `N` words of texels. Asked once for all channels: what is computed behind a question waits for the answer.
 #[inline(always)]
-pub fn are_near<V: SamplingVectors, const N: usize, const B: usize>(
+pub fn terms_of<V: SamplingVectors, const N: usize, const B: usize>(
     v: V,
     numbers: Numbers,
     corners: &[[[V::Words; 4]; N]; B],
-) -> bool {
-    // All of them, as they are told by the first bit.
-    macro_rules! all {
-        ($wrong:ident, $sign:expr) => {{
+) -> Terms {
+    // Of all of them, by the bits that say no.
+    macro_rules! are {
+        ($wrong:expr, $signs:expr) => {{
             let mut wrong = v.splat(0);
             for words in corners {
                 for four in words {
                     wrong = v.or(wrong, $wrong(v, *four));
                 }
             }
-            !v.any(v.and(wrong, v.splat($sign)))
+            !v.any(v.and(wrong, v.splat($signs)))
         }};
     }
     match numbers {
-        // Mostly none is 0.
-        Numbers::Float => all!(not_plainly_near_or_zero, SIGN) || all!(not_plainly_near, SIGN),
-        Numbers::Half => all!(halves_not_near, HALF_SIGNS),
-        _ => true,
+        Numbers::Float if are!(not_near, SIGN) => Terms::Near,
+        Numbers::Float if are!(not_near_or_zero, SIGN) => Terms::NearOrZero,
+        Numbers::Half if are!(halves_not_near, HALF_SIGNS) => Terms::NearOrZero,
+        Numbers::Float | Numbers::Half => Terms::Any,
+        _ => Terms::NearOrZero,
     }
 }
 
@@ -343,14 +354,14 @@ pub fn are_near<V: SamplingVectors, const N: usize, const B: usize>(
 fn of_floats<V: SamplingVectors, const B: usize>(
     v: V,
     numbers: Numbers,
-    near: bool,
+    known: Terms,
     weights: &[Weights<V>; B],
     terms: &[[V::Words; 4]; B],
 ) -> [V::Words; B] {
     let mut out = [v.splat(0); B];
     for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
         *out = match numbers {
-            _ if !near => {
+            _ if known == Terms::Any => {
                 // Copies: what is lent lies in memory from the first.
                 let (terms, parts) = (four!(*terms, term => v.store(term)), four!(weights.0, part => v.store(part)));
                 v.load(&of_any(v, numbers, &terms, &parts))
@@ -358,7 +369,7 @@ fn of_floats<V: SamplingVectors, const B: usize>(
             Numbers::Half => {
                 of_halves(v, &Weights(four!(weights.0, weight => v.mul(weight, float(v, RAISED)))), *terms)
             }
-            _ => of_near(v, weights, *terms),
+            _ => of_near(v, weights, *terms, known),
         };
     }
     out
@@ -383,18 +394,24 @@ fn of_halves<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4
     v.and(half_up, v.splat(u32::MAX << SHORT))
 }
 
-/// Of terms that are plainly near. Each is taken apart, into 12 bits and 12: sums of either half have 8 bits more because of the weights, and 4 because of exponents,
-/// and are exact, and the low one is smaller than the high one.
+/// Of floats that are near. Each is taken apart, into 12 bits and 12: sums of either half have 8 bits more because of the weights, and 3 because of exponents, and are exact. The low
+/// one has half a unit of its last place more, so that halves of the result's go up, and nothing else changes.
 #[inline(always)]
-fn of_near<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4]) -> V::Words {
+fn of_near<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4], known: Terms) -> V::Words {
+    const BELOW: u32 = (F32_FRACTION + WEIGHT_BITS + 1) << F32_FRACTION;
     let high = four!(terms, term => v.and(term, v.splat(u32::MAX << (F32_FRACTION.div_ceil(2)))));
     let [a, b, c, d] = terms;
     let low = [v.sub_floats(a, high[0]), v.sub_floats(b, high[1]), v.sub_floats(c, high[2]), v.sub_floats(d, high[3])];
-    let (high, low) = (weights.sum(v, high, None), weights.sum(v, low, None));
-    let sum = v.add_floats(high, low);
-    // Exact, and a number of up to 2^11 units, of which so many are half of the sum's last place. A half that was cut off then makes up one, and nothing else does.
-    let lost = v.larger(v.sub_floats(low, v.sub_floats(sum, high)), float(v, 0.0));
-    v.add_exact_product(lost, float(v, 1.0 + 1.0 / 4096.0), sum)
+    let least = match known {
+        Terms::Near => v.and(ends(v, terms)[0], v.splat(EXPONENT)),
+        _ => {
+            // Where all are 0, nothing is below.
+            let [least, most] = ends_but_zero(v, terms);
+            v.most(v.and(v.least(least, most), v.splat(EXPONENT)), v.splat(BELOW))
+        }
+    };
+    let half_unit = v.sub(least, v.splat(BELOW));
+    v.add_floats(weights.sum(v, high, None), weights.sum(v, low, Some(half_unit)))
 }
 
 /// Bits where a mean of halves is not 0 and smaller than they are normal: it has fewer bits than [`of_halves`] leaves it.
@@ -435,11 +452,17 @@ fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], pa
     )
 }
 
+/// The exponent of an `.f32`.
+const EXPONENT: u32 = 0xff << F32_FRACTION;
+
+/// Exponents that near terms are apart at most: one less than what is kept, for which [`of_near`] has no room.
+const APART: u32 = KEPT - 1;
+
 /// Of exponents: as near as it may be to the largest of all numbers, from where differences have room.
 const NEAR_MOST: u32 = (0xfe - KEPT) << F32_FRACTION;
 
-/// Of numbers of this exponent, what is left of differences is no denormal.
-const LEAST: u32 = (1 + F32_FRACTION + WEIGHT_BITS) << F32_FRACTION;
+/// Of numbers of this exponent, what is left of differences is no denormal, nor is half a unit of it.
+const LEAST: u32 = (2 + F32_FRACTION + WEIGHT_BITS) << F32_FRACTION;
 
 /// The bit that says no.
 const SIGN: u32 = 1 << 31;
@@ -453,7 +476,7 @@ fn both<V: SamplingVectors>(v: V, half: u32) -> V::Words {
     v.splat(half << 16 | half)
 }
 
-/// [`not_plainly_near`] of the halves in words, by [`HALF_SIGNS`]: nor is one a denormal, or so small beside 0 that a mean may be one.
+/// [`not_near_or_zero`] of the halves in words, by [`HALF_SIGNS`]: nor is one a denormal, or so small beside 0 that a mean may be one.
 #[inline(always)]
 fn halves_not_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::Words {
     const F16_FRACTION: u32 = F32_FRACTION - SHORT;
@@ -473,27 +496,38 @@ fn halves_not_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::
     v.or(v.or(near, large), most)
 }
 
-/// [`not_plainly_near`], or one is 0, found sooner still.
+/// The least and the largest of floats without a sign, whose order is that of their bits.
 #[inline(always)]
-fn not_plainly_near_or_zero<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::Words {
-    not_near(v, v.most(v.most(a, b), v.most(c, d)), v.least(v.least(a, b), v.least(c, d)))
+fn ends<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> [V::Words; 2] {
+    [v.least(v.least(a, b), v.least(c, d)), v.most(v.most(a, b), v.most(c, d))]
 }
 
-/// Whether [`are_plain`] would say no, by [`SIGN`], found sooner: of terms without a sign, as pictures have them, in which the order of floats is that of their bits.
+/// The same, but that the least is one below the least that is not 0: before 0 comes the largest number.
 #[inline(always)]
-fn not_plainly_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::Words {
-    let one = v.splat(1);
-    let most = v.most(v.most(a, b), v.most(c, d));
-    // Before 0 comes the largest number.
-    not_near(v, most, v.least(v.least(v.sub(a, one), v.sub(b, one)), v.least(v.sub(c, one), v.sub(d, one))))
+fn ends_but_zero<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> [V::Words; 2] {
+    let [_, most] = ends(v, terms);
+    let one_less = four!(terms, term => v.sub(term, v.splat(1)));
+    [ends(v, one_less)[0], most]
 }
 
-/// Whether numbers between these, as bits, are not near to each other, finite and large enough.
+/// Whether floats are not [`Terms::Near`], by [`SIGN`].
 #[inline(always)]
-fn not_near<V: SamplingVectors>(v: V, most: V::Words, least: V::Words) -> V::Words {
+fn not_near<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> V::Words {
+    are_apart(v, ends(v, terms))
+}
+
+/// Whether they are not [`Terms::NearOrZero`].
+#[inline(always)]
+fn not_near_or_zero<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> V::Words {
+    are_apart(v, ends_but_zero(v, terms))
+}
+
+/// Whether floats between these are not near to each other, finite and large enough.
+#[inline(always)]
+fn are_apart<V: SamplingVectors>(v: V, [least, most]: [V::Words; 2]) -> V::Words {
     let least = v.least(least, v.splat(NEAR_MOST));
     // What is near to the least is finite.
-    let near = v.sub(v.splat(KEPT << F32_FRACTION), v.sub(most, least));
+    let near = v.sub(v.splat(APART << F32_FRACTION), v.sub(most, least));
     let large = v.sub(least, v.splat(LEAST));
     v.or(v.or(near, large), most)
 }
@@ -502,7 +536,6 @@ fn not_near<V: SamplingVectors>(v: V, most: V::Words, least: V::Words) -> V::Wor
 /// is near to all.
 #[inline(always)]
 fn are_plain<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> bool {
-    const EXPONENT: u32 = 0xff << F32_FRACTION;
     let exponent = v.splat(EXPONENT);
     let (mut most, mut least, mut before) = (v.splat(0), v.splat(NEAR_MOST), v.splat(0));
     for term in terms {
@@ -653,8 +686,8 @@ mod tests {
             8 => shift * 8,
             _ => shift / 2 * 16,
         };
-        let near = are_near(v, numbers, &[[corners]]);
-        let got = v.store(blend::<V, 4, 1>(v, numbers, near, &[weights], &[corners], shift)[0]);
+        let known = terms_of(v, numbers, &[[corners]]);
+        let got = v.store(blend::<V, 4, 1>(v, numbers, known, &[weights], &[corners], shift)[0]);
         for (lane, (words, x, y)) in lanes.iter().enumerate() {
             let terms = words.map(|word| match numbers {
                 Numbers::Float | Numbers::Whole { bits: 32, .. } => word,
@@ -698,7 +731,7 @@ mod tests {
         let plain = |terms: [f32; 4]| {
             let terms = terms.map(|term| v.splat(term.to_bits()));
             let plain = are_plain(v, terms);
-            assert!(plain || v.any(v.and(not_plainly_near(v, terms), v.splat(SIGN))));
+            assert!(plain || v.any(v.and(not_near_or_zero(v, terms), v.splat(SIGN))));
             plain
         };
         assert!(plain([1.0, 1.5, 0.25, -3.0]) && plain([0.0; 4]) && plain([0.0, 0.0, 1e-20, 0.0]) && plain([-1.0; 4]));

@@ -3,7 +3,7 @@
 use warploom_exec::memory::{BLOCK, Blocks, Gather, Gathers, Readable, Room};
 use warploom_exec::texture::Channel;
 use warploom_numerics::matrix::Arrays;
-use warploom_numerics::texture::block::{Between, Weights, are_near, blend};
+use warploom_numerics::texture::block::{Between, Terms, Weights, blend, terms_of};
 use warploom_numerics::texture::{Numbers, SamplingVectors};
 
 use super::{Plane, WORD};
@@ -309,12 +309,12 @@ impl Plane {
             }
             return;
         };
-        let near = are_near(v, numbers, &words);
+        let known = terms_of(v, numbers, &words);
         // The size of a texel says how many there are. Written out: in a loop texels would lie in memory.
         macro_rules! channels {
             ($($channel:literal $out:ident)+) => {
                 $(if $channel < 8 * WIDTH * N / numbers.bits() as usize {
-                    mean::<V, WIDTH, N, B>(v, numbers, near, weights, &words, $channel, $out);
+                    mean::<V, WIDTH, N, B>(v, numbers, known, weights, &words, $channel, $out);
                 } else {
                     *$out = [[0; BLOCK]; B];
                 })+
@@ -415,7 +415,7 @@ impl Plane {
 fn mean<V: SamplingVectors, const WIDTH: usize, const N: usize, const B: usize>(
     v: V,
     numbers: Numbers,
-    near: bool,
+    known: Terms,
     weights: &[Weights<V>; B],
     words: &[[[V::Words; 4]; N]; B],
     channel: usize,
@@ -426,7 +426,7 @@ fn mean<V: SamplingVectors, const WIDTH: usize, const N: usize, const B: usize>(
     for (four, words) in four.iter_mut().zip(words) {
         *four = words[word % N];
     }
-    for (out, results) in out.iter_mut().zip(blend::<V, WIDTH, B>(v, numbers, near, weights, &four, shift)) {
+    for (out, results) in out.iter_mut().zip(blend::<V, WIDTH, B>(v, numbers, known, weights, &four, shift)) {
         *out = v.store(results);
     }
 }
@@ -443,8 +443,8 @@ fn mean_of_any<V: SamplingVectors>(
     v.run(
         #[inline(always)]
         || {
-            let near = are_near(v, numbers, &[[*words]]);
-            let [mean] = blend::<V, 4, 1>(v, numbers, near, &[*weights], &[*words], shift);
+            let known = terms_of(v, numbers, &[[*words]]);
+            let [mean] = blend::<V, 4, 1>(v, numbers, known, &[*weights], &[*words], shift);
             v.store(mean)
         },
     )
