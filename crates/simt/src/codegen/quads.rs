@@ -225,11 +225,12 @@ impl Writer<'_> {
         let Op::St { ty, addr, .. } = &inst.op else { return None };
         let (first, bytes, own) = (self.inst, i64::from(target.bytes), addr.offset);
         let fellows = self.looked_at_with(target, address)?;
+        let until = body.blocks[plan.block_of[first as usize] as usize].insts.end as usize;
+        let all = body.insts[..until].get(first as usize..first as usize + WORDS)?;
         let mut stores = [(0, None); WORDS];
-        for (store, at) in stores.iter_mut().zip(first..) {
-            let last = body.blocks[plan.block_of[first as usize] as usize].insts.end;
-            let Op::St { semantics: Semantics::Weak, src, addr, .. } = &body.insts[at as usize].op else { return None };
-            if at >= last || src.len() != 1 || !fellows.contains(&at) {
+        for ((store, inst), at) in stores.iter_mut().zip(all).zip(first..) {
+            let Op::St { semantics: Semantics::Weak, src, addr, .. } = &inst.op else { return None };
+            if src.len() != 1 || !fellows.contains(&at) {
                 return None;
             }
             *store = (addr.offset, Some((at, src[0])));
