@@ -394,24 +394,26 @@ fn of_halves<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4
     v.and(half_up, v.splat(u32::MAX << SHORT))
 }
 
-/// Of floats that are near. Each is taken apart, into 12 bits and 12: sums of either half have 8 bits more because of the weights, and 3 because of exponents, and are exact. The low
-/// one has half a unit of its last place more, so that halves of the result's go up, and nothing else changes.
+/// Of floats that are near. Each is taken apart, into 12 bits and 12: sums of either half have 8 bits more because of the weights, and 4 because of exponents, and are exact, and the low
+/// one is smaller than the high one.
 #[inline(always)]
 fn of_near<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4], known: Terms) -> V::Words {
-    const BELOW: u32 = (F32_FRACTION + WEIGHT_BITS + 1) << F32_FRACTION;
     let high = four!(terms, term => v.and(term, v.splat(u32::MAX << (F32_FRACTION.div_ceil(2)))));
     let [a, b, c, d] = terms;
     let low = [v.sub_floats(a, high[0]), v.sub_floats(b, high[1]), v.sub_floats(c, high[2]), v.sub_floats(d, high[3])];
-    let least = match known {
-        Terms::Near => v.and(ends(v, terms)[0], v.splat(EXPONENT)),
-        _ => {
-            // Where all are 0, nothing is below.
-            let [least, most] = ends_but_zero(v, terms);
-            v.most(v.and(v.least(least, most), v.splat(EXPONENT)), v.splat(BELOW))
-        }
-    };
-    let half_unit = v.sub(least, v.splat(BELOW));
-    v.add_floats(weights.sum(v, high, None), weights.sum(v, low, Some(half_unit)))
+    let high = weights.sum(v, high, None);
+    if known == Terms::Near {
+        // The mean is not less than the least, so that its last place has more than that of the low sum, which begins with half a unit of it: halves of the result's go up, and nothing else
+        // changes. Exponents that are 3 apart leave room for that.
+        let least = v.and(ends(v, terms)[0], v.splat(EXPONENT));
+        let half_unit = v.sub(least, v.splat((F32_FRACTION + WEIGHT_BITS + 1) << F32_FRACTION));
+        return v.add_floats(high, weights.sum(v, low, Some(half_unit)));
+    }
+    let low = weights.sum(v, low, None);
+    let sum = v.add_floats(high, low);
+    // Exact, and a number of up to 2^11 units, of which so many are half of the sum's last place. A half that was cut off then makes up one, and nothing else does.
+    let lost = v.larger(v.sub_floats(low, v.sub_floats(sum, high)), float(v, 0.0));
+    v.add_exact_product(lost, float(v, 1.0 + 1.0 / 4096.0), sum)
 }
 
 /// Bits where a mean of halves is not 0 and smaller than they are normal: it has fewer bits than [`of_halves`] leaves it.
@@ -455,13 +457,10 @@ fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], pa
 /// The exponent of an `.f32`.
 const EXPONENT: u32 = 0xff << F32_FRACTION;
 
-/// Exponents that near terms are apart at most: one less than what is kept, for which [`of_near`] has no room.
-const APART: u32 = KEPT - 1;
-
 /// Of exponents: as near as it may be to the largest of all numbers, from where differences have room.
 const NEAR_MOST: u32 = (0xfe - KEPT) << F32_FRACTION;
 
-/// Of numbers of this exponent, what is left of differences is no denormal, nor is half a unit of it.
+/// Of numbers of this exponent, what is left of differences is no denormal, nor is half a unit of that.
 const LEAST: u32 = (2 + F32_FRACTION + WEIGHT_BITS) << F32_FRACTION;
 
 /// The bit that says no.
@@ -502,32 +501,27 @@ fn ends<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> [V::Words; 2] 
     [v.least(v.least(a, b), v.least(c, d)), v.most(v.most(a, b), v.most(c, d))]
 }
 
-/// The same, but that the least is one below the least that is not 0: before 0 comes the largest number.
-#[inline(always)]
-fn ends_but_zero<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> [V::Words; 2] {
-    let [_, most] = ends(v, terms);
-    let one_less = four!(terms, term => v.sub(term, v.splat(1)));
-    [ends(v, one_less)[0], most]
-}
-
 /// Whether floats are not [`Terms::Near`], by [`SIGN`].
 #[inline(always)]
 fn not_near<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> V::Words {
-    are_apart(v, ends(v, terms))
+    are_apart(v, ends(v, terms), KEPT - 1)
 }
 
 /// Whether they are not [`Terms::NearOrZero`].
 #[inline(always)]
 fn not_near_or_zero<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> V::Words {
-    are_apart(v, ends_but_zero(v, terms))
+    let [_, most] = ends(v, terms);
+    // Before 0 comes the largest number.
+    let one_less = four!(terms, term => v.sub(term, v.splat(1)));
+    are_apart(v, [ends(v, one_less)[0], most], KEPT)
 }
 
-/// Whether floats between these are not near to each other, finite and large enough.
+/// Whether floats between these have exponents that are further apart than so much, or are not finite or not large enough.
 #[inline(always)]
-fn are_apart<V: SamplingVectors>(v: V, [least, most]: [V::Words; 2]) -> V::Words {
+fn are_apart<V: SamplingVectors>(v: V, [least, most]: [V::Words; 2], apart: u32) -> V::Words {
     let least = v.least(least, v.splat(NEAR_MOST));
     // What is near to the least is finite.
-    let near = v.sub(v.splat(APART << F32_FRACTION), v.sub(most, least));
+    let near = v.sub(v.splat(apart << F32_FRACTION), v.sub(most, least));
     let large = v.sub(least, v.splat(LEAST));
     v.or(v.or(near, large), most)
 }
@@ -634,12 +628,15 @@ mod tests {
         prop_oneof![any::<[u32; 4]>(), float, prop::array::uniform4(zero)]
     }
 
-    /// Four numbers without a sign that are near to each other, some of few bits, so that sums lie in the middle between two results.
+    /// Four numbers without a sign that are near to each other, some of few bits, so that sums lie in the middle between two results, and some 0.
     fn near_words() -> impl Strategy<Value = [u32; 4]> {
-        (32..252u32, any::<[u32; 4]>(), 0..24u32, 0..40u32).prop_map(|(around, bits, short, zero)| {
+        let zeros = prop_oneof![4 => Just(0), 1 => 0..16u32];
+        (32..252u32, any::<[u32; 4]>(), 0..24u32, zeros).prop_map(|(around, bits, short, zeros)| {
             let mut words = bits.map(|bits| bits & 0x7f_ffff & u32::MAX << short | (around + bits % 4) << 23);
-            if let Some(word) = words.get_mut(zero as usize) {
-                *word = 0;
+            for (at, word) in words.iter_mut().enumerate() {
+                if zeros >> at & 1 != 0 {
+                    *word = 0;
+                }
             }
             words
         })
@@ -657,13 +654,18 @@ mod tests {
         })
     }
 
+    /// A weight, often the least or the largest.
+    fn weight() -> impl Strategy<Value = u32> {
+        prop_oneof![2 => 0..UNIT, 1 => prop::sample::select(vec![0, 1, UNIT - 1])]
+    }
+
     fn any_lanes() -> impl Strategy<Value = [Lane; 16]> {
         let same = (words(), prop::array::uniform16((0..UNIT, 0..UNIT)))
             .prop_map(|(words, weights)| weights.map(|(x, y)| (words, x, y)));
         prop_oneof![
             prop::array::uniform16((words(), 0..UNIT, 0..UNIT)),
             same,
-            prop::array::uniform16((near_words(), 0..UNIT, 0..UNIT)),
+            prop::array::uniform16((near_words(), weight(), weight())),
             prop::array::uniform16((near_halves(), 0..UNIT, 0..UNIT)),
         ]
     }
