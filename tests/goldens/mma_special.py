@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Records what `mma` computes of operands that are out of the ordinary (PTX ISA 9.7.14.5.14): zeros of both signs, infinities and NaNs among the factors or the summands,
-sums that overflow, subnormal numbers, and any bits whatever, those that `.tf32` does not have among them. Prints JSON: for each case a digest of all sums, and the first.
+sums that overflow, subnormal numbers, by themselves, from zero, as one factor of each product, and as one of large products beside small ones, and any bits whatever, those that `.tf32` does not have among them. Prints JSON: for each case a digest of all sums, and the first.
 
     mma_special.py [LIBCUDA] > mma_special.json
     mma_special.py --check mma_special.json [LIBCUDA]
@@ -14,7 +14,7 @@ import recorded
 # Shape, type of factors, their bits, and of those of exponent and fraction; type of sums.
 KINDS = [("m16n8k16", "f16", 16, 5, 10, "f32"), ("m16n8k16", "f16", 16, 5, 10, "f16"), ("m16n8k16", "bf16", 16, 8, 7, "f32"),
          ("m16n8k8", "tf32", 32, 8, 23, "f32"), ("m16n8k32", "e4m3", 8, 4, 3, "f32"), ("m16n8k32", "e5m2", 8, 5, 2, "f32")]
-MODES = ("zeros", "special", "huge", "tiny", "any", "special summands")
+MODES = ("zeros", "special", "huge", "tiny", "any", "special summands", "tiny from zero", "subnormal left", "subnormal right", "beside subnormal left", "beside subnormal right", "subnormal summands")
 ROUNDS = 12
 LANES = 32
 
@@ -32,7 +32,7 @@ class Numbers:
         return (self.state >> 11) % limit
 
 
-def factor(numbers, mode, bits, exponent, fraction):
+def factor(numbers, mode, round, register, bits, exponent, fraction):
     sign, low, top = numbers.below(2) << bits - 1, numbers.below(1 << fraction), (1 << exponent) - 1
     middle = top >> 1
     if mode == "zeros":
@@ -41,19 +41,29 @@ def factor(numbers, mode, bits, exponent, fraction):
         return numbers.below(1 << bits)
     if mode == "special" and numbers.below(200) == 0:
         return sign | top << fraction | low * numbers.below(2)
-    first = {"huge": top - 3, "tiny": 0}.get(mode, middle - 2)
+    if "subnormal left" in mode or "subnormal right" in mode:
+        # The upper half of `k` is in the third and fourth register on the left, and in the second on the right.
+        if mode.startswith("beside") and register in (2, 3, 5):
+            return sign | max(middle - 13 + numbers.below(3), 1) << fraction | low
+        # From round to round the leading bits lie further down.
+        small = (register < 4) == mode.endswith("left")
+        return sign | (low >> round % min(6, fraction) if small else top - 2 - numbers.below(4) << fraction | low)
+    if mode == "subnormal summands":
+        # Products are as small as the least normal number of sums is, if they can be.
+        return sign | (middle >> 1) + numbers.below(2) << fraction | low
+    first = {"huge": top - 3, "tiny": 0, "tiny from zero": 0}.get(mode, middle - 2)
     return sign | first + numbers.below(3) << fraction | low
 
 
 def summand(numbers, mode, bits, exponent, fraction):
     sign, low, top = numbers.below(2) << bits - 1, numbers.below(1 << fraction), (1 << exponent) - 1
-    if mode == "zeros":
+    if mode in ("zeros", "tiny from zero") or "subnormal left" in mode or "subnormal right" in mode:
         return sign
     if mode == "special summands":
         return (sign | top << fraction, sign | top << fraction | low, sign, sign | low, sign | top - 1 << fraction | low, numbers.below(1 << bits))[numbers.below(6)]
     if mode == "huge":
         return sign | top - 1 << fraction | low
-    if mode == "tiny":
+    if mode in ("tiny", "subnormal summands"):
         return sign | numbers.below(2) << fraction | low
     return sign | (top >> 1) - numbers.below(4) << fraction | low
 
@@ -95,7 +105,7 @@ def cases(driver):
             for round in range(ROUNDS):
                 operands = []
                 for _ in range(LANES):
-                    operands += [words(lambda: factor(numbers, mode, bits, exponent, fraction), bits) for _ in range(6)]
+                    operands += [words(lambda: factor(numbers, mode, round, at, bits, exponent, fraction), bits) for at in range(6)]
                     operands += [words(lambda: summand(numbers, mode, *of_sums), of_sums[0]) for _ in range(4)]
                 driver.call("cuMemcpyHtoD_v2", given, struct.pack(f"<{len(operands)}I", *operands), C.c_size_t(40 * LANES))
                 driver.call("cuMemsetD32_v2", out, 0, C.c_size_t(4 * LANES))

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use warploom_numerics::matrix::block::{Left, Right, multiply_plain};
 use warploom_numerics::matrix::{
-    Accumulation, Arrays, Factors, Rounded, Scale, Scales, Scheme, Sizes, Vectors, bytes, double, integer, real, scales,
+    Accumulation, Arrays, FactorFormat, Rounded, Scale, Scales, Scheme, Sizes, Vectors, bytes, double, integer, real,
+    scales,
 };
 use warploom_numerics::{Rounding, double as scalar};
 
@@ -21,7 +22,10 @@ fn sum(how: Accumulation, factors: &[(f32, f32)], c: f32) -> f32 {
     let mut summands: Vec<(f64, i32)> = factors
         .iter()
         .filter(|(a, b)| a * b != 0.0)
-        .map(|(a, b)| (f64::from(*a) * f64::from(*b), exponent(*a) + exponent(*b)))
+        .map(|(a, b)| {
+            let exponents = [exponent(*a).max(how.least[0]), exponent(*b).max(how.least[1])];
+            (f64::from(*a) * f64::from(*b), exponents[0] + exponents[1])
+        })
         .collect();
     summands.extend((c != 0.0).then(|| (f64::from(c), exponent(c))));
     let Some(largest) = summands.iter().map(|(_, exponent)| *exponent).max() else { return 0.0 };
@@ -34,7 +38,7 @@ fn sum(how: Accumulation, factors: &[(f32, f32)], c: f32) -> f32 {
     }
 }
 
-fn check(factors: Factors, pairs: &[(f32, f32)], c: f32) {
+fn check(factors: [FactorFormat; 2], pairs: &[(f32, f32)], c: f32) {
     let scheme = Scheme::warpgroup(factors, pairs.len(), false);
     let sizes = Sizes { m: ROWS, n: 1, k: pairs.len() };
     let a: Vec<f32> = pairs.iter().flat_map(|(a, _)| [*a; ROWS]).collect();
@@ -51,8 +55,10 @@ proptest! {
         pairs in prop::collection::vec((factor(-20..4), factor(-20..4)), 16),
         c in prop::num::f32::NORMAL.prop_filter("not far away", |c| (1e-12..1e12).contains(&c.abs())),
     ) {
-        check(Factors::Wide, &pairs, c);
-        check(Factors::Bytes, &pairs, c);
+        check([FactorFormat::Wide; 2], &pairs, c);
+        check([FactorFormat::Half; 2], &pairs, c);
+        check([FactorFormat::E5m2; 2], &pairs, c);
+        check([FactorFormat::E4m3, FactorFormat::E5m2], &pairs, c);
     }
 
     /// Factors far from 1 go another way, to the same result.
@@ -60,7 +66,7 @@ proptest! {
     fn small_factors_are_summed_alike(pairs in prop::collection::vec((factor(-20..4), factor(-20..4)), 8)) {
         let scaled: Vec<(f32, f32)> = pairs.iter().map(|(a, b)| (a * 2f32.powi(-60), b * 2f32.powi(60))).collect();
         let result = |pairs: &[(f32, f32)]| {
-            let scheme = Scheme::warp(Factors::Wide, pairs.len(), false, false);
+            let scheme = Scheme::warp([FactorFormat::Wide; 2], pairs.len(), false, false);
             let a: Vec<f32> = pairs.iter().flat_map(|(a, _)| [*a; ROWS]).collect();
             let b: Vec<f32> = pairs.iter().map(|(_, b)| *b).collect();
             let mut d = [0.5; ROWS];
@@ -72,16 +78,16 @@ proptest! {
 }
 
 /// The sums of a whole block, as some vectors compute them.
-fn block<V: Vectors>(v: V, [a, b, c]: [&[f32]; 3]) -> Vec<u32> {
-    let scheme = Scheme::warp(Factors::Wide, 16, false, false);
+fn block<V: Vectors>(v: V, format: FactorFormat, [a, b, c]: [&[f32]; 3]) -> Vec<u32> {
+    let scheme = Scheme::warp([format; 2], 16, false, false);
     let mut d = c.to_vec();
     real::multiply(v, scheme.accumulation, Sizes { m: 16, n: 8, k: 16 }, [a, b], None, &mut d);
     d.into_iter().map(f32::to_bits).collect()
 }
 
 /// The same by the shorter way, where it is for them.
-fn plain_block<V: Vectors>(v: V, [a, b, c]: [&[f32]; 3]) -> Option<Vec<u32>> {
-    let how = Scheme::warp(Factors::Wide, 16, false, false).accumulation;
+fn plain_block<V: Vectors>(v: V, format: FactorFormat, [a, b, c]: [&[f32]; 3]) -> Option<Vec<u32>> {
+    let how = Scheme::warp([format; 2], 16, false, false).accumulation;
     let (mut left, mut right) = (Left::<4>::default(), Right::<4>::default());
     for k in 0..16 {
         for row in 0..16 {
@@ -91,8 +97,8 @@ fn plain_block<V: Vectors>(v: V, [a, b, c]: [&[f32]; 3]) -> Option<Vec<u32>> {
             right.elements[k / 4][4 * column + k % 4] = b[k * 8 + column].to_bits();
         }
     }
-    left.ready(v, true, 4);
-    right.ready(v, true, 4);
+    left.ready(v, true, 4, how.least[0]);
+    right.ready(v, true, 4, how.least[1]);
     let summands = std::array::from_fn(|column| v.load(&std::array::from_fn(|row| c[16 * column + row].to_bits())));
     let sums = multiply_plain(v, how, 4, &left, &right, &summands)?;
     Some(sums.iter().flat_map(|sums| v.store(*sums)).collect())
@@ -108,30 +114,31 @@ proptest! {
         b in prop::collection::vec(factor(-20..4), 16 * 8),
         c in prop::collection::vec(factor(-40..20), 16 * 8),
         far in prop::sample::select(vec![0, 24]),
+        format in prop::sample::select(vec![FactorFormat::Wide, FactorFormat::Half]),
     ) {
         let a: Vec<f32> = a.iter().map(|a| a * 2f32.powi(-far)).collect();
         let zeros = a.iter().chain(&b).any(|factor| *factor == 0.0);
         let panels = [&a[..], &b[..], &c[..]];
-        let how = Scheme::warp(Factors::Wide, 16, false, false).accumulation;
+        let how = Scheme::warp([format; 2], 16, false, false).accumulation;
         let expected = (0..16 * 8).map(|at| {
             let (column, row) = (at / 16, at % 16);
             let factors: Vec<(f32, f32)> = (0..16).map(|k| (a[k * 16 + row], b[k * 8 + column])).collect();
             sum(how, &factors, c[at]).to_bits()
         });
         let expected: Vec<u32> = expected.collect();
-        prop_assert_eq!(&block(Arrays, panels), &expected);
-        let plain = plain_block(Arrays, panels);
+        prop_assert_eq!(&block(Arrays, format, panels), &expected);
+        let plain = plain_block(Arrays, format, panels);
         prop_assert!(far != 0 || zeros || plain.is_some());
         prop_assert!(plain.as_ref().is_none_or(|sums| *sums == expected));
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(v) = pulp::x86::V3::try_new() {
-                prop_assert_eq!(&block(v, panels), &expected);
-                prop_assert_eq!(&plain_block(v, panels), &plain);
+                prop_assert_eq!(&block(v, format, panels), &expected);
+                prop_assert_eq!(&plain_block(v, format, panels), &plain);
             }
             if let Some(v) = pulp::x86::V4::try_new() {
-                prop_assert_eq!(&block(v, panels), &expected);
-                prop_assert_eq!(&plain_block(v, panels), &plain);
+                prop_assert_eq!(&block(v, format, panels), &expected);
+                prop_assert_eq!(&plain_block(v, format, panels), &plain);
             }
         }
     }
@@ -182,7 +189,7 @@ proptest! {
 
 /// One product and a summand.
 fn single(a: f32, b: f32, c: f32) -> f32 {
-    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23) };
+    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23), least: [-126; 2] };
     let mut panels = ([0.0; 4 * ROWS], [0.0; 4], [c; ROWS]);
     panels.0[..ROWS].fill(a);
     panels.1[0] = b;
@@ -207,7 +214,7 @@ fn what_is_no_number_or_has_no_end() {
 
 #[test]
 fn what_is_absent_is_no_factor() {
-    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23) };
+    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23), least: [-126; 2] };
     let (mut a, b) = ([0.0; 4 * ROWS], [f32::INFINITY, 3.0, 0.0, 0.0]);
     a[ROWS..2 * ROWS].fill(2.0);
     let mut absent = [false; 4 * ROWS];
@@ -267,7 +274,7 @@ fn integers_saturate_once() {
 
 /// A product of one element with scales of one block each, as the vectors compute it if they can, and an element at a time.
 fn scaled(a: f32, b: f32, powers: [u8; 2], c: f32) -> [Option<f32>; 2] {
-    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23) };
+    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23), least: [-126; 2] };
     let sizes = Sizes { m: ROWS, n: 1, k: 4 };
     let (mut left, mut right) = ([0.0; 4 * ROWS], [0.0; 4]);
     left[..ROWS].fill(a);

@@ -2,7 +2,7 @@
 
 use warploom_numerics::Rounding;
 use warploom_numerics::matrix::integer::Bits;
-use warploom_numerics::matrix::{Factors, Scale, Scheme, Sizes};
+use warploom_numerics::matrix::{FactorFormat, Scale, Scheme, Sizes};
 use warploom_ptx::ir::{
     self, Address, BitOp, BlockScale, BlockScales, Fragment, FragmentLayout, Layout, MatrixKind, MatrixOp, Operand,
     Product, Reg, ScalarType, Shape, Space, WarpgroupFactor, WarpgroupProduct,
@@ -128,14 +128,12 @@ impl Decoder<'_> {
         let quad_pairs = a_ty == ScalarType::F16 && (shape.m, shape.n, shape.k) == (8, 8, 4);
         let half = c_ty == ScalarType::F16 && d_ty == ScalarType::F16;
         let is_sparse = product.sparse.is_some();
-        let wide = Scheme::warp(Factors::Wide, sizes.k, is_sparse, half);
+        let real = Scheme::warp([a_ty, b_ty].map(|ty| format_of(product.kind, ty)), sizes.k, is_sparse, half);
         let sums = match (&product.scales, product.kind, a_ty) {
-            // sm_120 has its own products of bytes, which are summed like wider factors.
             (Some(scales), Some(MatrixKind::Mxf4 | MatrixKind::Mxf4nvf4), _) => {
                 Sums::Scaled(Scaling::Groups(if is_sparse { 32 } else { 16 }), self.scales(scales))
             }
-            (Some(scales), ..) => Sums::Scaled(Scaling::Whole(wide.accumulation), self.scales(scales)),
-            (None, Some(_), _) => Sums::Real(wide),
+            (Some(scales), ..) => Sums::Scaled(Scaling::Whole(real.accumulation), self.scales(scales)),
             (.., ScalarType::F64) => Sums::Double(rounding(product.rnd)),
             (.., ScalarType::B1) => Sums::Bits(match product.bit_op {
                 Some(BitOp::AndPopc) => Bits::And,
@@ -143,10 +141,7 @@ impl Decoder<'_> {
             }),
             _ if !a_ty.is_float() => Sums::Integer,
             _ if quad_pairs && !half => Sums::RealInOrder,
-            (.., ScalarType::E4m3 | ScalarType::E5m2) => {
-                Sums::Real(Scheme::warp(Factors::Bytes, sizes.k, is_sparse, half))
-            }
-            _ => Sums::Real(wide),
+            _ => Sums::Real(real),
         };
         let order = |k: u16| match sums {
             Sums::Real(scheme) => scheme.place(k.into()),
@@ -209,6 +204,16 @@ impl Decoder<'_> {
     }
 }
 
+/// The format of factors of a product. sm_120 has its own kinds of products of bytes, which are summed like wider factors.
+fn format_of(kind: Option<MatrixKind>, ty: ScalarType) -> FactorFormat {
+    match (kind, ty) {
+        (None, ScalarType::F16) => FactorFormat::Half,
+        (None, ScalarType::E4m3) => FactorFormat::E4m3,
+        (None, ScalarType::E5m2) => FactorFormat::E5m2,
+        _ => FactorFormat::Wide,
+    }
+}
+
 impl Decoder<'_> {
     fn warpgroup_product(&mut self, product: &WarpgroupProduct) -> WarpgroupSite {
         let WarpgroupProduct { shape, d_ty, a_ty, b_ty, .. } = *product;
@@ -216,7 +221,7 @@ impl Decoder<'_> {
         let (held, k) = if bits { (32, shape.k / 32) } else { (a_ty.bits(), shape.k) };
         let rows = warpgroup::ROWS as u16;
         let sizes = Sizes { m: warpgroup::ROWS, n: shape.n.into(), k: k.into() };
-        let factors = if matches!(a_ty, ScalarType::E4m3 | ScalarType::E5m2) { Factors::Bytes } else { Factors::Wide };
+        let factors = [a_ty, b_ty].map(|ty| format_of(None, ty));
         let scheme = a_ty.is_float().then(|| Scheme::warpgroup(factors, sizes.k, d_ty == ScalarType::F16));
         let by_column = |e: ir::Element| usize::from(e.column) * sizes.m + usize::from(e.row);
         let a = match &product.a {

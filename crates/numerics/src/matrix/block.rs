@@ -24,6 +24,8 @@ pub const PLAIN: Rounded = Rounded::Truncated(23);
 /// The most products of an element, in fours.
 pub const QUADS: usize = 16;
 
+/// What `.f32` adds to exponents.
+const BIAS: i32 = 127;
 /// The least and the largest exponent, as `.f32` has it, of factors whose sums of exponents fit into bytes, and of those whose products and scales stay normal numbers.
 const NEAR: [u8; 2] = [127 - 31, 127 + 31];
 const FAR: [u8; 2] = [127 - 50, 127 + 50];
@@ -81,16 +83,29 @@ fn off<V: Vectors>(v: V) -> V::Words {
     v.splat(u32::from_le_bytes([OFF as u8; 4]))
 }
 
+/// Exponents in bytes, but those that are smaller than the least one: 0 is of no number, and stays.
+#[inline(always)]
+fn raised<V: Vectors>(v: V, exponents: V::Words, least: i32) -> V::Words {
+    let bytes = |byte: u8| v.splat(u32::from_le_bytes([byte; 4]));
+    match u8::try_from(BIAS + least) {
+        // Before 0 comes the largest byte.
+        Ok(least @ 2..) => v.add_bytes(v.max_bytes(v.add_bytes(exponents, bytes(u8::MAX)), bytes(least - 1)), bytes(1)),
+        _ => exponents,
+    }
+}
+
 impl<const N: usize> Left<N> {
-    /// To be called when the elements of the first `quads` fours have changed, and before they are multiplied. `subnormal` says whether they can be so, as `.f32`.
+    /// To be called when the elements of the first `quads` fours have changed, and before they are multiplied. `subnormal` says whether they can be so, as `.f32`, and `least` is of
+    /// [`Accumulation`].
     #[inline(always)]
-    pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize) {
+    pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize, least: i32) {
         let (mut odd, off) = (Odd::new(v), off(v));
         for (elements, place) in self.elements.iter().zip(&mut self.exponents).take(quads) {
             for (factors, place) in elements.iter().zip(place) {
                 let factors = v.load(factors);
                 let exponents = v.spread_top_bytes(v.shl::<1>(factors));
                 odd.meet_exponents(exponents);
+                let exponents = raised(v, exponents, least);
                 *place = v.store(v.sub(v.max_bytes(exponents, off), off));
                 if subnormal {
                     odd.meet_factors(factors);
@@ -104,7 +119,7 @@ impl<const N: usize> Left<N> {
 impl<const N: usize> Right<N> {
     /// As [`Left::ready`].
     #[inline(always)]
-    pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize) {
+    pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize, least: i32) {
         let (mut odd, off) = (Odd::new(v), off(v));
         for (elements, place) in self.elements.iter().zip(&mut self.exponents).take(quads) {
             let halves: [[u32; 16]; 2] = pulp::cast(*elements);
@@ -113,6 +128,7 @@ impl<const N: usize> Right<N> {
             // A word for a column becomes one for a `k`.
             let exponents = v.exchange_bytes(v.load(&pulp::cast([low, high, low, high])));
             odd.meet_exponents(exponents);
+            let exponents = raised(v, exponents, least);
             let kept: [[[u32; 4]; COLUMNS / TOGETHER]; 2] =
                 pulp::cast(v.store(v.sub(v.max_bytes(exponents, off), off)));
             *place = kept[0];
@@ -206,14 +222,15 @@ impl<V: Vectors> Odd<V> {
 
     /// The exponents of factors that may be far from 1.
     #[inline(always)]
-    fn far_exponents(&mut self, subnormal: bool, factors: V::Words) -> V::Words {
+    fn far_exponents(&mut self, subnormal: bool, factors: V::Words, least: i32) -> V::Words {
         let v = self.v;
         let exponents = v.and(v.shr::<23>(factors), v.splat(0xff));
         self.meet_exponents(exponents);
         if subnormal {
             self.meet_factors(factors);
         }
-        v.if_greater(exponents, v.splat(0), exponents, v.splat(NONE))
+        let raised = v.max(exponents, v.splat((BIAS + least).max(0) as u32));
+        v.if_greater(exponents, v.splat(0), raised, v.splat(NONE))
     }
 
     /// Whether there was nothing with factors, with exponents in a range.
@@ -345,11 +362,11 @@ fn far<V: Vectors>(
     let mut of_b = [[0; 4 * COLUMNS]; QUADS];
     for quad in 0..quads {
         for k in 0..4 {
-            of_a[quad][k] = odd.far_exponents(subnormal, v.load(&a[quad][k]));
+            of_a[quad][k] = odd.far_exponents(subnormal, v.load(&a[quad][k]), how.least[0]);
         }
         let halves: [[u32; 16]; 2] = pulp::cast(b[quad]);
-        let lower = v.store(odd.far_exponents(subnormal, v.load(&halves[0])));
-        let upper = v.store(odd.far_exponents(subnormal, v.load(&halves[1])));
+        let lower = v.store(odd.far_exponents(subnormal, v.load(&halves[0]), how.least[1]));
+        let upper = v.store(odd.far_exponents(subnormal, v.load(&halves[1]), how.least[1]));
         of_b[quad] = pulp::cast([lower, upper]);
     }
     let products = Products { how, a, b, below: BELOW_FAR };
@@ -392,7 +409,14 @@ impl Products<'_> {
         let (mut scales, mut units) = ([v.splat(0); W], [v.splat(0); W]);
         for at in 0..W {
             let of_summand = v.and(summands[at], v.splat(EXPONENT));
-            let exponent = v.max(largest[at], of_summand);
+            let raised = match how.rounded {
+                Rounded::Truncated(_) => of_summand,
+                Rounded::Half => {
+                    let least = v.splat(((BIAS + how.rounded.least()) as u32) << 23);
+                    v.if_greater(of_summand, v.splat(0), v.max(of_summand, least), of_summand)
+                }
+            };
+            let exponent = v.max(largest[at], raised);
             odd.summands = v.max(odd.summands, of_summand);
             // The power of two that brings the last place that is kept to 1, and its reciprocal.
             scales[at] = v.sub(v.splat((254 + how.fraction) << 23), exponent);
@@ -423,7 +447,8 @@ impl Products<'_> {
                     // An odd last place tells what is cut off.
                     let cut = v.xor(sum, v.truncate(rounded));
                     let rounded = v.if_greater(cut, v.splat(0), v.or(rounded, v.splat(1)), rounded);
-                    v.round_to_half(v.mul(rounded, units[at]))
+                    // A zero is positive.
+                    v.add_floats(v.round_to_half(v.mul(rounded, units[at])), v.splat(0))
                 }
             };
             if !ALL {

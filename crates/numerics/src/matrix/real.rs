@@ -1,7 +1,7 @@
 //! Sums of products of floating-point numbers with at most 11 significant bits.
 //!
 //! A group of products and the summand are added at once: each is cut off, towards zero, `fraction` bits below the largest exponent among
-//! them (of a product the sum of its factors' exponents), and the sum of the rest is exact. The model is that of published measurements
+//! them (of a product the sum of its factors' exponents; that of a subnormal number is the least normal one's), and the sum of the rest is exact. The model is that of published measurements
 //! (docs/decisions/0021); with the parameters here it gives every recorded bit.
 //!
 //! The module [`block`] does so in vectors of `f32` and `i32`, as long as no factor is an infinity, a NaN, or far from 1; the module `special` does the same for a single element
@@ -23,6 +23,16 @@ pub enum Rounded {
     Half,
 }
 
+impl Rounded {
+    /// The exponent of the least normal number of the type.
+    pub(super) fn least(self) -> i32 {
+        match self {
+            Rounded::Truncated(_) => f32::MIN_EXP - 1,
+            Rounded::Half => -14,
+        }
+    }
+}
+
 /// How the products of a group and the summand are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accumulation {
@@ -32,6 +42,8 @@ pub struct Accumulation {
     pub fraction: u32,
     /// What becomes of each group's sum.
     pub rounded: Rounded,
+    /// The exponents of the least normal numbers of the left and the right factors: those of smaller numbers count as such.
+    pub least: [i32; 2],
 }
 
 /// `d = a * b + d`: panels of `sizes`, groups of `how.group` consecutive `k`. Elements of `a` that `absent` marks (by their places in the panel) have no product, which only
@@ -85,7 +97,7 @@ fn group<V: Vectors>(
                 *place = value.to_bits();
             }
         }
-        of_a.ready(v, true, quads);
+        of_a.ready(v, true, quads, how.least[0]);
         for column in (0..n).step_by(COLUMNS) {
             let columns = COLUMNS.min(n - column);
             for (quad, place) in of_b.elements[..quads].iter_mut().enumerate() {
@@ -95,7 +107,7 @@ fn group<V: Vectors>(
                     }
                 }
             }
-            of_b.ready(v, true, quads);
+            of_b.ready(v, true, quads, how.least[1]);
             let mut summands = [[0; ROWS]; COLUMNS];
             for (at, summands) in summands.iter_mut().enumerate().take(columns) {
                 for (summand, value) in summands.iter_mut().zip(&d[(column + at) * m + row..][..rows]) {
@@ -127,7 +139,7 @@ pub(super) fn round(sum: f64, rounded: Rounded) -> f32 {
             let kept = f64::from_bits(sum.to_bits() & (u64::MAX << (52 - fraction)));
             kept as f32 + 0.0
         }
-        Rounded::Half => format::widen::<F16>(format::narrow::<F16>(sum + 0.0, Rounding::Nearest, false)),
+        Rounded::Half => format::widen::<F16>(format::narrow::<F16>(sum, Rounding::Nearest, false)) + 0.0,
     }
 }
 

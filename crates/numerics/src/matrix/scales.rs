@@ -127,7 +127,12 @@ fn element(groups: impl Iterator<Item = Option<(f32, Scaled)>> + Clone, c: f32) 
     if c.is_infinite() {
         return c;
     }
-    let how = Accumulation { group: GROUP, fraction: FRACTION, rounded: Rounded::Truncated(F32::FRACTION) };
+    let how = Accumulation {
+        group: GROUP,
+        fraction: FRACTION,
+        rounded: Rounded::Truncated(F32::FRACTION),
+        least: [i32::MIN; 2],
+    };
     let groups = groups.flatten().filter(|(_, scale)| scale.significand != 0);
     let summands = groups.map(|(dot, scale)| Scaled {
         significand: (dot * 4.0) as i64 * scale.significand,

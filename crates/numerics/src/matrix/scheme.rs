@@ -4,11 +4,30 @@ use super::real::{Accumulation, Rounded};
 
 /// The floating-point formats of factors, as far as sums differ by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Factors {
-    /// `.f16`, `.bf16`, `.tf32`
+pub enum FactorFormat {
+    /// `.f16`
+    Half,
+    /// `.bf16` and `.tf32`, which have the exponents of `.f32`. So too narrow formats whose sums are not recorded.
     Wide,
-    /// `.e4m3`, `.e5m2`
-    Bytes,
+    /// `.e4m3`
+    E4m3,
+    /// `.e5m2`
+    E5m2,
+}
+
+impl FactorFormat {
+    fn is_byte(self) -> bool {
+        matches!(self, FactorFormat::E4m3 | FactorFormat::E5m2)
+    }
+
+    /// The exponent of the least normal number.
+    fn least(self) -> i32 {
+        match self {
+            FactorFormat::Half | FactorFormat::E5m2 => -14,
+            FactorFormat::Wide => -126,
+            FactorFormat::E4m3 => -6,
+        }
+    }
 }
 
 /// How an instruction's sums are made.
@@ -30,23 +49,26 @@ const FRACTION_OF_BYTES: u32 = 13;
 impl Scheme {
     /// `mma`, `mma.sp` and `wmma`: 8-bit floats are converted to `.f16`, of which each word of four gives two words, and multiplied by two
     /// instructions. `k` counts the elements of `b`; a sparse product has half as many in `a`.
-    pub fn warp(factors: Factors, k: usize, sparse: bool, half: bool) -> Self {
+    pub fn warp(factors: [FactorFormat; 2], k: usize, sparse: bool, half: bool) -> Self {
         let rounded = if half { Rounded::Half } else { Rounded::Truncated(23) };
-        let bytes = factors == Factors::Bytes;
-        let accumulation = Accumulation { group: if bytes { k / 2 } else { k }, fraction: FRACTION, rounded };
+        let bytes = factors[0].is_byte();
+        let least = if bytes { [FactorFormat::Half.least(); 2] } else { factors.map(FactorFormat::least) };
+        let accumulation = Accumulation { group: if bytes { k / 2 } else { k }, fraction: FRACTION, rounded, least };
         let block = if sparse { 4 } else { 2 };
         Self { accumulation, alternating: bytes.then_some(block), summand_last: bytes }
     }
 
     /// `wgmma.mma_async`
-    pub fn warpgroup(factors: Factors, k: usize, half: bool) -> Self {
-        let fraction = if factors == Factors::Bytes { FRACTION_OF_BYTES } else { FRACTION };
-        let rounded = match (half, factors) {
+    pub fn warpgroup(factors: [FactorFormat; 2], k: usize, half: bool) -> Self {
+        let bytes = factors[0].is_byte();
+        let fraction = if bytes { FRACTION_OF_BYTES } else { FRACTION };
+        let rounded = match (half, bytes) {
             (true, _) => Rounded::Half,
-            (false, Factors::Wide) => Rounded::Truncated(23),
-            (false, Factors::Bytes) => Rounded::Truncated(FRACTION_OF_BYTES),
+            (false, false) => Rounded::Truncated(23),
+            (false, true) => Rounded::Truncated(FRACTION_OF_BYTES),
         };
-        Self { accumulation: Accumulation { group: k, fraction, rounded }, alternating: None, summand_last: false }
+        let accumulation = Accumulation { group: k, fraction, rounded, least: factors.map(FactorFormat::least) };
+        Self { accumulation, alternating: None, summand_last: false }
     }
 
     /// Where column `k` of `a` is to lie so that groups are consecutive.

@@ -31,6 +31,11 @@ impl Scaled {
         (value != 0.0).then_some(Self { significand, place, exponent })
     }
 
+    /// With an exponent of at least so much.
+    fn raised(self, least: i32) -> Self {
+        Self { exponent: self.exponent.max(least), ..self }
+    }
+
     pub(super) fn times(self, other: Self) -> Self {
         Self {
             significand: self.significand * other.significand,
@@ -81,8 +86,10 @@ pub(super) fn element(how: Accumulation, factors: impl Iterator<Item = (f64, f64
         let nan = beyond.is_nan() || c.is_nan();
         return if nan { f32::from_bits(F32::NAN) } else { beyond };
     }
-    let products = factors.filter_map(|(a, b)| Some(Scaled::of(a)?.times(Scaled::of(b)?)));
-    sum(how, products.chain(Scaled::of(c.into())))
+    let [left, right] = how.least;
+    let products = factors.filter_map(|(a, b)| Some(Scaled::of(a)?.raised(left).times(Scaled::of(b)?.raised(right))));
+    let summand = Scaled::of(c.into()).map(|summand| summand.raised(how.rounded.least()));
+    sum(how, products.chain(summand))
 }
 
 /// The sum of what is left of summands that are finite.

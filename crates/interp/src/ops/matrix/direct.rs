@@ -161,13 +161,13 @@ impl Direct {
                 for (block, number) in left.iter().enumerate().take(if met[0] { 0 } else { high }) {
                     let (rows, kept) = (fragments::of_left(site, block), &mut factors.left[*number]);
                     if !kept.meets(v, rows, registers) {
-                        fragments::make_left(v, site.a_ty, rows, registers, &mut kept.factor);
+                        fragments::make_left(v, (site.a_ty, *how), rows, registers, &mut kept.factor);
                     }
                 }
                 for (block, number) in right.iter().enumerate().take(if met[1] { 0 } else { across }) {
                     let (rows, kept) = (fragments::of_right(site, block), &mut factors.right[*number]);
                     if !kept.meets(v, rows, registers) {
-                        fragments::make_right(v, site.a_ty, rows, registers, &mut kept.factor);
+                        fragments::make_right(v, (site.a_ty, *how), rows, registers, &mut kept.factor);
                     }
                 }
                 let left = left.map(|number| &factors.left[number].factor);

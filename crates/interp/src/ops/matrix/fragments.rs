@@ -89,19 +89,25 @@ pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Ro
         #[inline(always)]
         || {
             for (row, left) in ready.left.iter_mut().enumerate().take(high) {
-                make_left(v, site.a_ty, of_left(site, row), registers, left);
+                make_left(v, (site.a_ty, how), of_left(site, row), registers, left);
             }
             for (column, right) in ready.right.iter_mut().enumerate().take(across) {
-                make_right(v, site.a_ty, of_right(site, column), registers, right);
+                make_right(v, (site.a_ty, how), of_right(site, column), registers, right);
             }
             multiply_ready(v, how, site, registers, ready.left.each_ref(), ready.right.each_ref())
         },
     )
 }
 
-/// Brings rows of `a` from registers, and makes them ready.
+/// Brings rows of `a` from registers, and makes them ready for sums of which their format is the left one.
 #[inline(always)]
-pub(super) fn make_left<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], left: &mut Left) {
+pub(super) fn make_left<V: Vectors>(
+    v: V,
+    (ty, how): (ScalarType, Accumulation),
+    rows: &[u32],
+    registers: &[Row32],
+    left: &mut Left,
+) {
     for (pair, place) in rows.chunks_exact(2).zip(left.elements.chunks_exact_mut(per_register(ty))) {
         let columns = exchanged(v, [&registers[pair[0] as usize], &registers[pair[1] as usize]]);
         for k in 0..4 {
@@ -111,12 +117,18 @@ pub(super) fn make_left<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], register
             }
         }
     }
-    left.ready(v, can_be_subnormal(ty), rows.len() / 2 * per_register(ty));
+    left.ready(v, can_be_subnormal(ty), rows.len() / 2 * per_register(ty), how.least[0]);
 }
 
 /// Columns of `b`.
 #[inline(always)]
-pub(super) fn make_right<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], right: &mut Right) {
+pub(super) fn make_right<V: Vectors>(
+    v: V,
+    (ty, how): (ScalarType, Accumulation),
+    rows: &[u32],
+    registers: &[Row32],
+    right: &mut Right,
+) {
     for (register, place) in rows.iter().zip(right.elements.chunks_exact_mut(per_register(ty))) {
         let [lower, upper] = halves(&registers[*register as usize]);
         let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
@@ -124,7 +136,7 @@ pub(super) fn make_right<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registe
             *quad = pulp::cast([v.store(lower[at]), v.store(upper[at])]);
         }
     }
-    right.ready(v, can_be_subnormal(ty), rows.len() * per_register(ty));
+    right.ready(v, can_be_subnormal(ty), rows.len() * per_register(ty), how.least[1]);
 }
 
 /// Whether factors can be subnormal as `.f32`.

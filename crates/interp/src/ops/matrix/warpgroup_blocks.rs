@@ -175,9 +175,9 @@ fn multiply_blocks<V: Vectors>(v: V, of: &Blocks<'_>, registers: &mut [Row32], r
     v.run(
         #[inline(always)]
         || {
-            make_left(v, ty, &[0, 1, 2, 3], of.left, left);
+            make_left(v, (ty, how), &[0, 1, 2, 3], of.left, left);
             for (number, tiles) in of.right.chunks_exact(2).enumerate() {
-                make_right(v, ty, &[0, 1], tiles, right);
+                make_right(v, (ty, how), &[0, 1], tiles, right);
                 let summands = of.summands(v, number, registers);
                 let mut done = None;
                 if is_plain {
@@ -227,7 +227,7 @@ fn multiply_blocks_of_floats<V: Vectors>(v: V, how: Accumulation, of: &Blocks<'_
                     }
                 }
             }
-            left.ready(v, false, SHORT_QUADS);
+            left.ready(v, false, SHORT_QUADS, how.least[0]);
             for (number, tiles) in of.right.chunks_exact(2).enumerate() {
                 for (tile, place) in tiles.iter().zip(right.elements.chunks_exact_mut(4)) {
                     let [lower, upper] = halves(tile);
@@ -237,7 +237,7 @@ fn multiply_blocks_of_floats<V: Vectors>(v: V, how: Accumulation, of: &Blocks<'_
                         place[byte] = pulp::cast([v.store(lower[byte]), v.store(upper[byte])]);
                     }
                 }
-                right.ready(v, false, SHORT_QUADS);
+                right.ready(v, false, SHORT_QUADS, how.least[1]);
                 let summands = of.summands(v, number, registers);
                 let results = match block::multiply(v, how, false, SHORT_QUADS, &left, &right, &summands) {
                     Some(results) => results,
