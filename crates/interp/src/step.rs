@@ -25,6 +25,7 @@ use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
 use crate::ops::matrix::direct::{Direct, Factors, Numbers};
 use crate::ops::matrix::warpgroup_blocks;
 use crate::ops::plane::direct::{Direct as Fetch, FetchPlaces, PreparedFetch};
+use crate::ops::plane::{Found, found};
 use crate::program::{Program, ValuePlace};
 use crate::warp::{Activation, Warp};
 
@@ -85,21 +86,14 @@ pub struct Local<'l> {
     pub stride: usize,
 }
 
-/// What a step has found behind a handle.
-struct Found {
-    grid: u64,
-    handle: u64,
-    fetch: Option<PreparedFetch>,
-}
-
 /// What steps leave from one to the next.
 #[derive(Default)]
 pub struct StepState {
     shared: CtaShared,
     warp: Option<Box<Warp>>,
     factors: Factors,
-    /// By step: what it has found last. Found again for each grid, for each handle that is not the last one, and where memory has changed.
-    found: Vec<Option<Found>>,
+    /// By step: what it has found last.
+    found: Vec<Option<Found<PreparedFetch>>>,
 }
 
 impl StepState {
@@ -218,29 +212,11 @@ impl Steps {
         step: usize,
         handle: u64,
     ) -> Option<(&'s PreparedFetch, Readable<'g>)> {
-        if let Some(Some(found)) = state.found.get(step)
-            && (found.grid, found.handle) == (grid.id, handle)
-            && let Some(readable) = found.fetch.as_ref()?.readable(grid.memory())
-        {
-            // Looked at once more, as what is lent stays lent.
-            return Some((state.found[step].as_ref()?.fetch.as_ref()?, readable));
+        if state.found.len() <= step {
+            state.found.resize_with(self.fetches.len(), || None);
         }
-        self.prepare(state, grid, step, handle)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn prepare<'s, 'g>(
-        &self,
-        state: &'s mut StepState,
-        grid: &'g Grid,
-        step: usize,
-        handle: u64,
-    ) -> Option<(&'s PreparedFetch, Readable<'g>)> {
-        state.found.resize_with(self.fetches.len(), || None);
-        let fetch = self.fetches.get(step)?.as_ref()?.prepare(self.isa, grid, handle);
-        let fetch = state.found[step].insert(Found { grid: grid.id, handle, fetch }).fetch.as_ref()?;
-        Some((fetch, fetch.readable(grid.memory())?))
+        let make = || self.fetches.get(step)?.as_ref()?.prepare(self.isa, grid, handle);
+        found(state.found.get_mut(step)?, grid, handle, make)
     }
 
     /// Runs one of them, if it is such a fetch whose lanes have one handle, as [`Steps::run`] does.

@@ -20,7 +20,7 @@ use crate::ops::texture::{Coordinates, Level, Object, Results, TextureSite, hand
 
 /// A texture of this kind.
 #[derive(Clone, Copy, Debug)]
-struct Plane {
+pub(crate) struct Plane {
     /// From the first texel to behind the last one, in whole words.
     area: Area,
     /// Of a texel: which power of 2.
@@ -42,7 +42,11 @@ struct Plane {
 const WORD: u32 = 4;
 
 impl Plane {
-    /// None where a texture is another kind, offsets in it do not fit, or not all of it may be read.
+    /// The texture of a handle. None where it is another kind, offsets in it do not fit, or not all of it may be read.
+    fn of_handle(grid: &Grid, handle: u64, isa: Isa) -> Option<Plane> {
+        Plane::new(grid, &*grid.launch.objects.texture(handle)?, isa)
+    }
+
     fn new(grid: &Grid, texture: &Texture, isa: Isa) -> Option<Plane> {
         let Texture { sampler, levels, layers: [first_layer, _] } = texture;
         let [texels] = levels.as_slice() else { return None };
@@ -88,6 +92,13 @@ impl Plane {
     }
 }
 
+impl AsRef<Plane> for Plane {
+    #[inline(always)]
+    fn as_ref(&self) -> &Plane {
+        self
+    }
+}
+
 /// Where an instruction has what it needs of a plane.
 #[derive(Clone, Copy, Debug)]
 struct PlaneSite {
@@ -112,10 +123,10 @@ impl PlaneSite {
 /// Instructions of which it is kept what they have found behind handles.
 const SITES: usize = 16;
 
-/// What instructions have found behind handles: looked up again for each grid, for each handle that is not the last one, and where memory has changed.
+/// What instructions have found behind handles.
 #[derive(Debug, Default)]
 pub(crate) struct Planes {
-    found: [Option<Found>; SITES],
+    found: [Option<Found<Plane>>; SITES],
     read: Read,
 }
 
@@ -124,52 +135,53 @@ pub(crate) struct Planes {
 #[repr(align(64))]
 struct Read(Channels);
 
-/// What an instruction has found behind a handle.
+/// What an instruction has found behind a handle: a texture, or what it has made of one.
 #[derive(Debug)]
-struct Found {
+pub(crate) struct Found<T> {
     grid: u64,
     handle: u64,
-    plane: Option<Plane>,
+    /// None where it is not one of this kind.
+    what: Option<T>,
 }
 
-/// The texture of a handle, if it is one of this kind, for an instruction that has this place for what it finds.
+/// What is behind a handle, for an instruction that has this place for it: made again for each grid, for each handle that is not the last one, and where memory has changed. With it
+/// the texture, to be read from.
 #[inline(always)]
-fn plane_of<'f, 'g>(
-    place: &'f mut Option<Found>,
+pub(crate) fn found<'f, 'g, T: AsRef<Plane>>(
+    place: &'f mut Option<Found<T>>,
     grid: &'g Grid,
     handle: u64,
-    isa: Isa,
-) -> Option<(&'f Plane, Readable<'g>)> {
+    make: impl FnOnce() -> Option<T>,
+) -> Option<(&'f T, Readable<'g>)> {
     if let Some(found) = place
         && (found.grid, found.handle) == (grid.id, handle)
-        && let Some(readable) = found.plane.as_ref()?.area.readable(grid.memory())
+        && let Some(readable) = found.what.as_ref()?.as_ref().area.readable(grid.memory())
     {
         // Looked at once more, as what is lent stays lent.
-        return Some((place.as_ref()?.plane.as_ref()?, readable));
+        return Some((place.as_ref()?.what.as_ref()?, readable));
     }
-    look_up(place, grid, handle, isa)
+    found_anew(place, grid, handle, make)
 }
 
 #[cold]
 #[inline(never)]
-fn look_up<'f, 'g>(
-    place: &'f mut Option<Found>,
+fn found_anew<'f, 'g, T: AsRef<Plane>>(
+    place: &'f mut Option<Found<T>>,
     grid: &'g Grid,
     handle: u64,
-    isa: Isa,
-) -> Option<(&'f Plane, Readable<'g>)> {
-    let plane = grid.launch.objects.texture(handle).and_then(|texture| Plane::new(grid, &texture, isa));
-    let plane = place.insert(Found { grid: grid.id, handle, plane }).plane.as_ref()?;
-    Some((plane, plane.area.readable(grid.memory())?))
+    make: impl FnOnce() -> Option<T>,
+) -> Option<(&'f T, Readable<'g>)> {
+    let what = place.insert(Found { grid: grid.id, handle, what: make() }).what.as_ref()?;
+    Some((what, what.as_ref().area.readable(grid.memory())?))
 }
 
 impl Machine<'_> {
     /// Runs `tex` for the lanes of `mask`. None where that is not one of the cases of this file.
     #[inline(always)]
     pub(super) fn plane(&mut self, site: &TextureSite, mask: u32) -> Option<Flow> {
-        let place = PlaneSite::of(site)?;
+        let asked = PlaneSite::of(site)?;
         let mut planes = self.cta.planes.take().unwrap_or_default();
-        let read = self.read(&mut planes, site, &place, mask);
+        let read = self.read(&mut planes, site, &asked, mask);
         if read.is_some() {
             for (slot, [row, _]) in site.slots.iter().zip(&planes.read.0) {
                 self.put(slot.row(), mask, row);
@@ -181,17 +193,18 @@ impl Machine<'_> {
 
     /// Reads the channels for that.
     #[inline(always)]
-    fn read(&mut self, planes: &mut Planes, site: &TextureSite, place: &PlaneSite, mask: u32) -> Option<()> {
+    fn read(&mut self, planes: &mut Planes, site: &TextureSite, asked: &PlaneSite, mask: u32) -> Option<()> {
         let handle = match site.texture {
             Object::Row(row) => handle_of_all(&self.frame.r64[row as usize], mask)?,
             object => self.handle(object, mask.trailing_zeros() as usize).ok()?,
         };
-        let found = &mut planes.found[self.pc as usize % SITES];
-        let (plane, memory) = plane_of(found, self.grid, handle, self.isa)?;
-        if place.gradients && plane.anisotropic {
+        let (grid, isa) = (self.grid, self.isa);
+        let place = &mut planes.found[self.pc as usize % SITES];
+        let (plane, memory) = found(place, grid, handle, || Plane::of_handle(grid, handle, isa))?;
+        if asked.gradients && plane.anisotropic {
             return None;
         }
-        let [x, y] = place.at.map(|row| &self.frame.r32[row as usize]);
+        let [x, y] = asked.at.map(|row| &self.frame.r32[row as usize]);
         plane.fetch(memory, [x, y], &mut planes.read.0, LANES)
     }
 }

@@ -1,7 +1,7 @@
 //! Fetches that another executor hands over: what they read lies where results go.
 
 use warploom_exec::grid::Grid;
-use warploom_exec::memory::{Memory, Readable};
+use warploom_exec::memory::Readable;
 use warploom_ptx::ir::Step;
 
 use super::block::Channels;
@@ -61,10 +61,16 @@ impl Direct {
 
     /// What it needs of the texture of a handle, if it is one of which it can be had.
     pub(crate) fn prepare(&self, isa: Isa, grid: &Grid, handle: u64) -> Option<PreparedFetch> {
-        let texture = grid.launch.objects.texture(handle)?;
-        let plane = Plane::new(grid, &texture, isa)?;
+        let plane = Plane::of_handle(grid, handle, isa)?;
         let some = !(self.gradients && plane.anisotropic);
         some.then_some(PreparedFetch { plane, places: self.places })
+    }
+}
+
+impl AsRef<Plane> for PreparedFetch {
+    #[inline(always)]
+    fn as_ref(&self) -> &Plane {
+        &self.plane
     }
 }
 
@@ -73,12 +79,6 @@ impl PreparedFetch {
     #[inline(always)]
     pub fn places(&self) -> FetchPlaces {
         self.places
-    }
-
-    /// The texture, to be read from. None where memory has changed since the fetch was prepared.
-    #[inline(always)]
-    pub fn readable<'m>(&self, memory: &'m Memory) -> Option<Readable<'m>> {
-        self.plane.area.readable(memory)
     }
 
     /// Fetches for as many lanes as there are, from the first on; what lies where a gang has no lanes is a coordinate like any other. None if that is for others to do: what is written then
