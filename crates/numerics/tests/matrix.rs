@@ -272,6 +272,20 @@ fn integers_saturate_once() {
     }
 }
 
+/// What makes a number smaller than any of its format's does not make it count for more: what is left of 1 and -1 is the last place that is kept.
+#[test]
+fn scaled_numbers_are_not_subnormal() {
+    let how = Scheme::warp([FactorFormat::Wide; 2], 4, false, false).accumulation;
+    let (mut a, b) = ([0.0; 4 * ROWS], [1.0, 1.0, 2f32.powi(-13), 0.0]);
+    for (k, factor) in [1.0, -1.0, 2f32.powi(-12)].into_iter().enumerate() {
+        a[k * ROWS..][..ROWS].fill(factor);
+    }
+    let scales = Scales { format: Scale::Ue8m0, a: &[0; ROWS], b: &[254] };
+    let mut d = [0.0; ROWS];
+    scales::multiply(how, Sizes { m: ROWS, n: 1, k: 4 }, [&a, &b], None, scales, &mut d);
+    assert_eq!(d, [2f32.powi(-25); ROWS]);
+}
+
 /// A product of one element with scales of one block each, as the vectors compute it if they can, and an element at a time.
 fn scaled(a: f32, b: f32, powers: [u8; 2], c: f32) -> [Option<f32>; 2] {
     let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23), least: [-126; 2] };

@@ -5,6 +5,7 @@
 
 use super::real::{Accumulation, Rounded};
 use super::vector::Vectors;
+use crate::format::{F32, Format};
 
 /// Rows of a block.
 pub const ROWS: usize = 16;
@@ -24,8 +25,6 @@ pub const PLAIN: Rounded = Rounded::Truncated(23);
 /// The most products of an element, in fours.
 pub const QUADS: usize = 16;
 
-/// What `.f32` adds to exponents.
-const BIAS: i32 = 127;
 /// The least and the largest exponent, as `.f32` has it, of factors whose sums of exponents fit into bytes, and of those whose products and scales stay normal numbers.
 const NEAR: [u8; 2] = [127 - 31, 127 + 31];
 const FAR: [u8; 2] = [127 - 50, 127 + 50];
@@ -87,7 +86,7 @@ fn off<V: Vectors>(v: V) -> V::Words {
 #[inline(always)]
 fn raised<V: Vectors>(v: V, exponents: V::Words, least: i32) -> V::Words {
     let bytes = |byte: u8| v.splat(u32::from_le_bytes([byte; 4]));
-    match u8::try_from(BIAS + least) {
+    match u8::try_from(F32::BIAS + least) {
         // Before 0 comes the largest byte.
         Ok(least @ 2..) => v.add_bytes(v.max_bytes(v.add_bytes(exponents, bytes(u8::MAX)), bytes(least - 1)), bytes(1)),
         _ => exponents,
@@ -229,7 +228,7 @@ impl<V: Vectors> Odd<V> {
         if subnormal {
             self.meet_factors(factors);
         }
-        let raised = v.max(exponents, v.splat((BIAS + least).max(0) as u32));
+        let raised = v.max(exponents, v.splat((F32::BIAS + least).max(0) as u32));
         v.if_greater(exponents, v.splat(0), raised, v.splat(NONE))
     }
 
@@ -412,7 +411,7 @@ impl Products<'_> {
             let raised = match how.rounded {
                 Rounded::Truncated(_) => of_summand,
                 Rounded::Half => {
-                    let least = v.splat(((BIAS + how.rounded.least()) as u32) << 23);
+                    let least = v.splat(((F32::BIAS + how.rounded.least()) as u32) << 23);
                     v.if_greater(of_summand, v.splat(0), v.max(of_summand, least), of_summand)
                 }
             };

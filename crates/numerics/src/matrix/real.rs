@@ -12,7 +12,7 @@ use super::block::{self, COLUMNS, Left, QUADS, ROWS, Right};
 use super::special;
 use super::vector::Vectors;
 use crate::Rounding;
-use crate::format::{self, F16};
+use crate::format::{self, F16, F32, Format};
 
 /// How a sum becomes a number of the result's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub enum Rounded {
 impl Rounded {
     /// The exponent of the least normal number of the type.
     pub(super) fn least(self) -> i32 {
-        match self {
-            Rounded::Truncated(_) => f32::MIN_EXP - 1,
-            Rounded::Half => -14,
+        1 - match self {
+            Rounded::Truncated(_) => F32::BIAS,
+            Rounded::Half => F16::BIAS,
         }
     }
 }

@@ -9,6 +9,9 @@ use super::real::{Accumulation, Rounded};
 use super::special::{self, Scaled};
 use crate::format::{F32, Format};
 
+/// Of [`Accumulation::least`]: numbers with scales have any exponents.
+const ANY: [i32; 2] = [i32::MIN; 2];
+
 /// What a byte of a scale is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -64,6 +67,7 @@ pub fn multiply(
     scales: Scales<'_>,
     d: &mut [f32],
 ) {
+    let how = Accumulation { least: ANY, ..how };
     for column in 0..n {
         for row in 0..m {
             let (of_row, of_column) = (power(scales.a[row]), power(scales.b[column]));
@@ -127,12 +131,7 @@ fn element(groups: impl Iterator<Item = Option<(f32, Scaled)>> + Clone, c: f32) 
     if c.is_infinite() {
         return c;
     }
-    let how = Accumulation {
-        group: GROUP,
-        fraction: FRACTION,
-        rounded: Rounded::Truncated(F32::FRACTION),
-        least: [i32::MIN; 2],
-    };
+    let how = Accumulation { group: GROUP, fraction: FRACTION, rounded: Rounded::Truncated(F32::FRACTION), least: ANY };
     let groups = groups.flatten().filter(|(_, scale)| scale.significand != 0);
     let summands = groups.map(|(dot, scale)| Scaled {
         significand: (dot * 4.0) as i64 * scale.significand,

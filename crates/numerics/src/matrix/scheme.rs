@@ -1,6 +1,7 @@
 //! How the sums of an instruction are grouped and rounded, as was recorded on sm_90; for products of warpgroups it had been published (docs/decisions/0021).
 
 use super::real::{Accumulation, Rounded};
+use crate::format::{E4m3, E5m2, F16, F32, Format};
 
 /// The floating-point formats of factors, as far as sums differ by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +23,11 @@ impl FactorFormat {
 
     /// The exponent of the least normal number.
     fn least(self) -> i32 {
-        match self {
-            FactorFormat::Half | FactorFormat::E5m2 => -14,
-            FactorFormat::Wide => -126,
-            FactorFormat::E4m3 => -6,
+        1 - match self {
+            FactorFormat::Half => F16::BIAS,
+            FactorFormat::Wide => F32::BIAS,
+            FactorFormat::E4m3 => E4m3::BIAS,
+            FactorFormat::E5m2 => E5m2::BIAS,
         }
     }
 }

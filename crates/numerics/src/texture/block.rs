@@ -200,7 +200,7 @@ impl<V: SamplingVectors> Weights<V> {
     }
 }
 
-/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words, of which the first `WIDTH` bytes are not zeros. `known` is what
+/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words, which are zeros behind their first `WIDTH` bytes. `known` is what
 /// [`terms_of`] says of them.
 #[inline(always)]
 pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
