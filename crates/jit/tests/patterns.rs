@@ -184,6 +184,22 @@ fn tiles_are_moved_by_rows() {
     }
 }
 
+/// Rows of sixteen bytes or of 32, which are joined and exchanged as vectors: their number of instructions is that of rows and registers, not of elements.
+#[test]
+fn fragments_are_moved_by_runs() {
+    let line = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r2, %r3, %r4, %r5, %r6, %r7, %r8, %r1}, [%rd1], 40;\n\
+                wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, [tile], 40;\n\
+                wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1+64], {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, 40;";
+    for ((cpu, features, _), most) in [(AVX2, [120, 220, 210]), (AVX512, [110, 130, 150])] {
+        let (text, _) = code_and_steps(line, (cpu, features, 32));
+        let names = ["load_a_row_16x16x16_16_8", "load_c_row_16x16x16_32_8", "store_c_row_16x16x16_32_8"];
+        for (name, most) in names.into_iter().zip(most) {
+            let function = function(&text, name);
+            assert!((32..=most).contains(&function.len()), "{cpu}: {}\n{}", function.len(), function.join("\n"));
+        }
+    }
+}
+
 #[test]
 fn nothing_that_vectors_can_do_is_done_lane_by_lane() {
     for line in [

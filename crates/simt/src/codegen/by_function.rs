@@ -34,7 +34,7 @@ impl Writer<'_> {
         let Op::Matrix(op) = &inst.op else { return Ok(Written::Nothing) };
         match &**op {
             MatrixOp::WmmaMma(product) | MatrixOp::Mma(product) => self.product_of_doubles(inst, product),
-            MatrixOp::WmmaLoad { ty: ScalarType::F64, .. } => self.doubles_from_shared(inst, op),
+            MatrixOp::WmmaLoad { .. } | MatrixOp::WmmaStore { .. } => self.fragment(inst),
             MatrixOp::LdMatrix { .. } | MatrixOp::StMatrix { .. } => self.tiles(inst, op),
             _ => Ok(Written::Nothing),
         }

@@ -1,13 +1,11 @@
-//! Matrix instructions of doubles (PTX ISA 9.7.14), by functions: products in vectors, and fragments that are loaded from the CTA's shared memory.
+//! Products of doubles (PTX ISA 9.7.14), by functions, in vectors.
 
-use warploom_ptx::ir::{Base, Element, Fragment, FragmentLayout, Inst, Layout, MatrixOp, Operand, Product};
-use warploom_ptx::ir::{Rounding, ScalarType, Shape, Space};
+use warploom_ptx::ir::{Element, Fragment, FragmentLayout, Inst, Operand, Product, Rounding, ScalarType, Shape};
 
 use super::by_function::{Place, Written, parameters};
 use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::{self, Ty};
-use super::window;
 
 /// A double of each lane.
 const DOUBLES: Ty = Ty { element: names::Element::F64, lanes: WARP };
@@ -46,70 +44,6 @@ impl Writer<'_> {
         Ok(Written::Here(done))
     }
 
-    /// Loads a fragment of doubles if all of it lies in shared memory.
-    pub(super) fn doubles_from_shared(&mut self, inst: &Inst, op: &MatrixOp) -> Result<Written, String> {
-        let MatrixOp::WmmaLoad { fragment, layout, shape, space, dst, addr, stride, .. } = op else {
-            return Ok(Written::Nothing);
-        };
-        let (is_shared, is_generic) = (*space == Space::Shared, *space == Space::Generic);
-        let is_covered = match addr.base {
-            Base::Reg(_) => is_shared || is_generic,
-            Base::Global(_) => is_shared,
-            _ => false,
-        };
-        if !is_covered {
-            return Ok(Written::Nothing);
-        }
-        let other = self.for_all_lanes();
-        let of = FragmentLayout::warp(*fragment, *shape, 64, dst.len());
-        let (runs, length) = match layout {
-            Layout::Row => (of.rows, of.columns),
-            Layout::Col => (of.columns, of.rows),
-        };
-        let i64 = Ty::int(64, 0);
-        let (address, alike) = match addr.base {
-            Base::Global(id) => (self.variable(id, 0), None),
-            Base::Reg(base) => {
-                let address = self.operand(Operand::Reg(base), ScalarType::U64);
-                self.of_all(&address)
-            }
-            _ => return Err(self.lacks(inst)),
-        };
-        let by = self.constant(i64, addr.offset - if is_shared { 0 } else { window::SHARED });
-        let offset = self.binary("add", &address, &by);
-        let (apart, alike_too) = match stride {
-            None => (self.constant(i64, i64::from(length)), None),
-            Some(stride) => {
-                let stride = self.operand(*stride, ScalarType::U32);
-                let (stride, alike) = self.of_all(&stride);
-                (self.resize(&stride, 64, false), alike)
-            }
-        };
-        self.steps = self.steps.max(dst.len() as u32);
-        let results: Vec<Place> = (0..dst.len()).map(|at| self.place_of_result(inst, at, at as u32)).collect();
-        let (shared, size) = self.shared_memory();
-        let alike = [alike, alike_too].into_iter().flatten().reduce(|one, other| self.binary("and", &one, &other));
-        let alike = alike.unwrap_or_else(|| self.constant(Ty::int(1, 0), 1));
-        let letter = match fragment {
-            Fragment::A => 'a',
-            Fragment::B => 'b',
-            Fragment::C => 'c',
-        };
-        let name = format!("@doubles_of_{letter}_{layout}_{runs}x{length}");
-        let function = self.loads(&name, &of, *layout, dst.len(), [runs, length]);
-        self.plan.declare(function);
-        let places: Vec<String> = results.iter().map(|place| format!("ptr {}", place.pointer)).collect();
-        let (offset, apart, places) = (offset.text, apart.text, places.join(", "));
-        let fine = self.set(
-            Ty::int(1, 0),
-            format!(
-                "call i1 {name}(i1 {}, ptr {shared}, i64 {}, i64 {offset}, i64 {apart}, {places})",
-                alike.text, size.text
-            ),
-        );
-        self.done_if(&fine, other, inst, (&results, 64))
-    }
-
     /// The function that multiplies fragments of so many registers: the sums of each register, a product of each lane more for each `k`.
     fn multiplies(&mut self, name: &str, shape: Shape, [of_a, of_b, of_c]: [usize; 3]) -> String {
         let layout = |fragment, registers| FragmentLayout::warp(fragment, shape, 64, registers);
@@ -144,61 +78,6 @@ impl Writer<'_> {
         }
         let quad = self.shuffled(value, order[..4].iter().copied());
         self.shuffled(&quad, (0..i64::from(WARP)).map(|lane| lane % 4))
-    }
-
-    /// The function that loads a fragment which lies so far behind the start of shared memory, if all of it does; `apart` is the distance of runs in elements.
-    fn loads(
-        &mut self,
-        name: &str,
-        of: &FragmentLayout,
-        layout: Layout,
-        registers: usize,
-        [runs, length]: [u16; 2],
-    ) -> String {
-        let (last, bytes) = (u32::from(runs) - 1, 8 * u32::from(length));
-        let body = self.written_apart(|this| {
-            this.line(format!(
-                "%stride = shl i64 %apart, 3\n%far = mul i64 %stride, {last}\n%from = add i64 %offset, %far\n%end = add i64 %from, {bytes}\n\
-                 %begins = icmp ult i64 %offset, %size\n%ends = icmp ule i64 %end, %size\n%low = and i64 %offset, 7\n\
-                 %aligned = icmp eq i64 %low, 0\n%inside = and i1 %begins, %ends\n%legal = and i1 %inside, %aligned\n\
-                 %fine = and i1 %legal, %alike\nbr i1 %fine, label %load, label %leave\nleave:\nret i1 false\nload:\n\
-                 %run0 = getelementptr i8, ptr %shared, i64 %offset"
-            ));
-            for run in 1..runs {
-                this.line(format!("%run{run} = getelementptr i8, ptr %run{}, i64 %stride", run - 1));
-            }
-            let run = Ty { lanes: u32::from(length), ..DOUBLES };
-            let runs = (0..runs).map(|number| this.load_memory(run, &format!("%run{number}"), 8)).collect();
-            let matrix = this.joined_in_pairs(runs);
-            for register in 0..registers {
-                let place = |lane: u32| {
-                    let Element { row, column, .. } = of.place(lane, register as u32, 0);
-                    let (run, along) = match layout {
-                        Layout::Row => (row, column),
-                        Layout::Col => (column, row),
-                    };
-                    i64::from(run) * i64::from(length) + i64::from(along)
-                };
-                let held = this.shuffled(&matrix, (0..WARP).map(place));
-                this.store(&held, &format!("%p{register}"));
-            }
-            this.line("ret i1 true");
-        });
-        let results = parameters(registers);
-        format!(
-            "define internal i1 {name}(i1 %alike, ptr %shared, i64 %size, i64 %offset, i64 %apart, {results}) #1 {{\n{body}}}"
-        )
-    }
-
-    /// What all lanes are to have alike, as 64 or 32 bits, and whether they do where that is not sure.
-    fn of_all(&mut self, value: &Val) -> (Val, Option<Val>) {
-        if value.ty.lanes == 0 {
-            return (value.clone(), None);
-        }
-        let first = self.first_running(value);
-        let all = self.splat(&first);
-        let alike = self.compare("eq", value, &all);
-        (first, Some(self.all_run(&alike)))
     }
 }
 

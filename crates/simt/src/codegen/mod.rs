@@ -31,6 +31,7 @@ mod float;
 mod flow;
 mod flushing;
 mod forward;
+mod fragment;
 mod full;
 mod function;
 mod groups;

@@ -13,6 +13,7 @@ use super::carried::carried;
 use super::deferred::deferrable;
 use super::flushing::flushes;
 use super::forward::Forwards;
+use super::fragment::fragments;
 use super::guess::guessed_rows;
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
@@ -127,6 +128,8 @@ pub(super) struct Plan<'k> {
     /// By value: what is known for all gangs of a team.
     across: Vec<Across>,
     spans: Vec<Span>,
+    /// Instructions that move fragments which may lie in global memory.
+    fragments: Vec<u32>,
     /// Where each value is kept that is alive at a barrier, or where a team may be left.
     homes: BTreeMap<ValueId, Keep>,
     /// Branches of which it is known what each thread does.
@@ -257,6 +260,7 @@ impl<'k> Plan<'k> {
             wide: None,
             across: Vec::new(),
             spans: Vec::new(),
+            fragments: fragments(body),
             homes: BTreeMap::new(),
             arms: Arms::default(),
             forwards: Forwards::default(),
@@ -372,9 +376,25 @@ impl<'k> Plan<'k> {
         self.first_site + number as u32
     }
 
+    /// The site of a fragment that may lie in global memory.
+    pub(super) fn site_of_fragment(&self, inst: u32) -> u32 {
+        let at = self.fragments.partition_point(|other| *other < inst);
+        debug_assert_eq!(self.fragments.get(at), Some(&inst));
+        self.site(self.before_fragments() + at)
+    }
+
+    /// The instructions that move such.
+    pub(super) fn fragments(&self) -> &[u32] {
+        &self.fragments
+    }
+
+    fn before_fragments(&self) -> usize {
+        self.info.accesses.len() + self.hulls.len() + self.spans.len()
+    }
+
     /// Of the first site of another function behind this one.
     pub(super) fn next_site(&self) -> u32 {
-        self.site(self.info.accesses.len() + self.hulls.len() + self.spans.len())
+        self.site(self.before_fragments() + self.fragments.len())
     }
 
     /// Whether the pattern of a value may fail to hold.

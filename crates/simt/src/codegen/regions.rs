@@ -6,6 +6,7 @@ use warploom_ptx::ir::{FunctionId, Space, Step};
 
 use super::asked;
 use super::behind::parameter_behind;
+use super::fragment::Transfer;
 use super::function::Writer;
 use super::places::Turns;
 use super::plan::{Common, Machine, Plan};
@@ -243,7 +244,12 @@ fn sites(plan: &Plan<'_>) -> Vec<SiteKind> {
     };
     let hulls = plan.hulls().iter().map(|hull| of_several(hull.kind, hull.space, hull.bytes, hull.need, hull.first));
     let spans = plan.spans().iter().map(|span| of_several(span.kind, span.space, span.bytes, span.need, span.inst));
-    sites.chain(hulls).chain(spans).collect()
+    let fragments = plan.fragments().iter().filter_map(|inst| {
+        let transfer = Transfer::of(&plan.body.insts[*inst as usize])?;
+        let bytes = transfer.unit();
+        Some(of_several(transfer.kind(), Space::Global, bytes, u64::from(bytes), *inst))
+    });
+    sites.chain(hulls).chain(spans).chain(fragments).collect()
 }
 
 /// The functions of all regions, and those that run them for all gangs.
