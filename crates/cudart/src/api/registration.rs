@@ -2,7 +2,9 @@
 //! stands in `crt/host_runtime.h` and `crt/device_functions.h`.
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
+use std::mem::ManuallyDrop;
 
+use smallvec::SmallVec;
 use warploom_abi::CUkernel;
 use warploom_abi::runtime::*;
 
@@ -21,7 +23,10 @@ struct Configuration {
 }
 
 thread_local! {
-    static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    /// Launches that have been begun, the innermost one last: mostly one. Without a destructor, as destructors of the program's own objects launch when a thread ends,
+    /// behind ours: where no launch is begun inside of another's arguments there is nothing to free.
+    static CONFIGURATIONS: ManuallyDrop<RefCell<SmallVec<[Configuration; 2]>>> =
+        const { ManuallyDrop::new(RefCell::new(SmallVec::new_const())) };
 }
 
 pub fn __cudaRegisterFatBinary(fatCubin: Passed<'_, c_void>) -> *mut *mut c_void {
@@ -134,7 +139,7 @@ pub fn __cudaInitModule(fatCubinHandle: Passed<'_, *mut c_void>) -> c_char {
 /// 0: the launch goes ahead.
 pub fn __cudaPushCallConfiguration(gridDim: dim3, blockDim: dim3, sharedMem: usize, stream: cudaStream_t) -> u32 {
     let configuration = Configuration { grid: gridDim, block: blockDim, shared_memory: sharedMem, stream };
-    CONFIGURATIONS.with_borrow_mut(|stack| stack.push(configuration));
+    CONFIGURATIONS.with(|stack| stack.borrow_mut().push(configuration));
     0
 }
 
@@ -147,7 +152,7 @@ pub fn __cudaPopCallConfiguration(
     let stream = stream.result::<cudaStream_t>().required("stream")?;
     let (grid, block) = (gridDim.required("gridDim")?, blockDim.required("blockDim")?);
     let shared_memory = sharedMem.required("sharedMem")?;
-    let configuration = CONFIGURATIONS.with_borrow_mut(Vec::pop).ok_or_else(|| {
+    let configuration = CONFIGURATIONS.with(|stack| stack.borrow_mut().pop()).ok_or_else(|| {
         Failure::new(cudaError::cudaErrorMissingConfiguration, "no launch was configured on this thread")
     })?;
     grid.set(configuration.grid);

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::{Shared, Step};
@@ -15,15 +16,23 @@ pub(super) struct Starter {
     pub(super) returns: bool,
 }
 
+/// Streams whose operation is to be finished; none outside of calls of [`drive`].
+type Later = RefCell<Option<Vec<Arc<Shared>>>>;
+
 thread_local! {
-    /// The streams whose operation is to be finished by the call of [`drive`] that the thread is in, if it is in one.
-    static LATER: RefCell<Option<Vec<Arc<Shared>>>> = const { RefCell::new(None) };
+    /// Those that the call of [`drive`] is to finish that the thread is in. Without a destructor, as destructors of the program's own objects launch when a thread
+    /// ends, behind ours: outside of calls there is nothing to drop.
+    static LATER: ManuallyDrop<Later> = const { ManuallyDrop::new(RefCell::new(None)) };
+}
+
+fn with_later<T>(use_later: impl FnOnce(&mut Option<Vec<Arc<Shared>>>) -> T) -> T {
+    LATER.with(|later| use_later(&mut later.borrow_mut()))
 }
 
 /// Finishes the operation of a stream. Where grids have launched others in a long row, each finishes the one before: not inside of each
 /// other's calls.
 pub(super) fn finish_of_family(stream: Arc<Shared>) {
-    let left = LATER.with_borrow_mut(|later| match later {
+    let left = with_later(|later| match later {
         Some(later) => {
             later.push(stream);
             None
@@ -40,7 +49,7 @@ struct Outermost;
 
 impl Outermost {
     fn enter() -> Option<Outermost> {
-        LATER.with_borrow_mut(|later| {
+        with_later(|later| {
             let first = later.is_none();
             first.then(|| *later = Some(Vec::new()))
         })?;
@@ -48,13 +57,13 @@ impl Outermost {
     }
 
     fn next(&self) -> Option<Step> {
-        LATER.with_borrow_mut(|later| later.as_mut()?.pop()).map(Step::Finish)
+        with_later(|later| later.as_mut()?.pop()).map(Step::Finish)
     }
 }
 
 impl Drop for Outermost {
     fn drop(&mut self) {
-        LATER.set(None);
+        with_later(|later| *later = None);
     }
 }
 
