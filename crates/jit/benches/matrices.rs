@@ -172,6 +172,12 @@ fn products_beside_fma(device: &Device, out: u64) {
             8 * 2 * 16 * 8 * 8,
             Mode::Always,
         ),
+        kernel(
+            "e4m3",
+            &products("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+            8 * 2 * 16 * 8 * 32,
+            Mode::Always,
+        ),
         kernel("f64", &products_of_doubles(), 8 * 2 * 8 * 8 * 4, Mode::Always),
         kernel("wgmma, f16", &product_of_a_warpgroup(), 2 * 64 * 64 * 16, Mode::Always),
     ];

@@ -11,6 +11,7 @@ pub(crate) mod panel;
 pub(crate) mod product;
 pub(crate) mod scales;
 mod shape;
+mod short;
 pub(crate) mod tile;
 pub(crate) mod warpgroup;
 pub(crate) mod warpgroup_blocks;

@@ -8,6 +8,7 @@ use warploom_ptx::ir::{Reg, ScalarType, Step};
 
 use super::fragments::{self, BLOCKS, Left, Right, halves};
 use super::product::ProductSite;
+use super::short;
 use crate::frame::Row32;
 use crate::isa::Isa;
 use crate::program::{Function, ValuePlace};
@@ -23,15 +24,37 @@ const REGISTERS: usize = 4;
 pub(crate) struct Direct {
     /// Its rows are those of the places.
     site: ProductSite,
-    /// None of one of bytes, for which no factors are kept.
-    how: Option<Accumulation>,
-    /// It is for [`fragments::multiply_plain`].
-    plain: bool,
+    kind: Kind,
     /// Which sides' factors are what they were when they were last met, and not handed over.
     met: [bool; 2],
     /// Where the factors are kept.
     left: [usize; BLOCKS],
     right: [usize; BLOCKS],
+}
+
+/// Which way it is computed.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Factors are made ready, and kept.
+    Kept {
+        how: Accumulation,
+        /// It is for [`fragments::multiply_plain`].
+        plain: bool,
+    },
+    /// Of floats of 8 bits.
+    Short(Accumulation),
+    /// Of bytes.
+    Bytes,
+}
+
+impl Kind {
+    fn of(site: &ProductSite) -> Option<Kind> {
+        if let Some(how) = fragments::accumulation(site) {
+            return Some(Kind::Kept { how, plain: fragments::is_plain(site, how) });
+        }
+        let short = short::accumulation(site).map(Kind::Short);
+        short.or_else(|| fragments::is_of_bytes(site).then_some(Kind::Bytes))
+    }
 }
 
 /// Numbers of the factors that a kernel's products have: the same registers, read alike, are the same factor.
@@ -82,10 +105,7 @@ impl Direct {
     /// Of a function that is one product and nothing else.
     pub(crate) fn new(function: &Function, step: &Step, numbers: &mut Numbers) -> Option<Direct> {
         let ([site], 2) = (&function.products[..], function.code.len()) else { return None };
-        let how = fragments::accumulation(site);
-        if how.is_none() && !fragments::is_of_bytes(site) {
-            return None;
-        }
+        let kind = Kind::of(site)?;
         let mut site = site.clone();
         for panel in [&mut site.a, &mut site.b, &mut site.c] {
             hand_over(&mut panel.rows, &function.parameters, 0)?;
@@ -96,7 +116,7 @@ impl Direct {
             let next = known.len();
             *known.entry((registers, site.a_ty)).or_insert(next)
         };
-        let [high, across] = if how.is_some() { fragments::blocks(&site) } else { [0; 2] };
+        let [high, across] = if matches!(kind, Kind::Kept { .. }) { fragments::blocks(&site) } else { [0; 2] };
         let (mut left, mut right) = ([0; BLOCKS], [0; BLOCKS]);
         for (block, place) in left.iter_mut().enumerate().take(high) {
             *place = number(fragments::of_left(&site, block), &mut numbers.left);
@@ -104,8 +124,7 @@ impl Direct {
         for (block, place) in right.iter_mut().enumerate().take(across) {
             *place = number(fragments::of_right(&site, block), &mut numbers.right);
         }
-        let plain = how.is_some_and(|how| fragments::is_plain(&site, how));
-        Some(Direct { how, plain, met: step.kept, left, right, site })
+        Some(Direct { kind, met: step.kept, left, right, site })
     }
 
     /// Computes it from what is handed over; `false` if operands are not for this: then nothing has changed.
@@ -147,10 +166,14 @@ impl Direct {
 
     #[inline(always)]
     fn multiply<V: Vectors>(&self, v: V, registers: &mut [Row32], factors: &mut Factors) -> bool {
-        let Direct { site, how, plain, met, left, right } = self;
-        let Some(how) = how else {
-            fragments::multiply_bytes(v, site, registers);
-            return true;
+        let Direct { site, kind, met, left, right } = self;
+        let (how, plain) = match kind {
+            Kind::Kept { how, plain } => (how, plain),
+            Kind::Short(how) => return short::multiply(v, *how, site, registers),
+            Kind::Bytes => {
+                fragments::multiply_bytes(v, site, registers);
+                return true;
+            }
         };
         reach(&mut factors.left, left);
         reach(&mut factors.right, right);

@@ -9,6 +9,7 @@ use warploom_numerics::matrix::{Accumulation, Vectors};
 use warploom_ptx::ir::ScalarType;
 
 use super::product::{ProductSite, Sums};
+use super::short;
 use crate::frame::Row32;
 
 /// Blocks of a product, at most: of 16 by 16, or 32 by 8 elements.
@@ -45,7 +46,7 @@ pub(super) fn is_of_bytes(site: &ProductSite) -> bool {
 }
 
 /// Whether a site is one product of blocks, which has nothing special to it.
-fn is_in_blocks(site: &ProductSite) -> bool {
+pub(super) fn is_in_blocks(site: &ProductSite) -> bool {
     let blocks = site.sizes.m.is_multiple_of(ROWS) && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
     blocks && site.products == 1 && site.sparse.is_none() && !site.satfinite
 }
@@ -82,6 +83,9 @@ pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Ro
     if is_of_bytes(site) {
         multiply_bytes(v, site, registers);
         return true;
+    }
+    if let Some(how) = short::accumulation(site) {
+        return short::multiply(v, how, site, registers);
     }
     let Some(how) = accumulation(site) else { return false };
     let [high, across] = blocks(site);

@@ -9,10 +9,10 @@ use warploom_ptx::ir::{ScalarType, Step};
 use super::descriptor::{Descriptor, UNIT};
 use super::direct::hand_over;
 use super::fragments::{
-    Ready, block_of_bytes, can_be_subnormal, exchanged, halves, make_left, make_right, of_block, per_register, read,
-    write,
+    Ready, block_of_bytes, can_be_subnormal, make_left, make_right, of_block, per_register, read, write,
 };
 use super::product::{Panels, of};
+use super::short::{self, is_short};
 use super::tile::transposed;
 use super::warpgroup::{Factor, ROWS, WARPS, WarpgroupSite};
 use crate::cta::CtaShared;
@@ -43,12 +43,6 @@ impl WarpgroupSite {
             (true, _) => 0x8000_8000,
         }
     }
-}
-
-/// Whether elements are floats of 8 bits.
-#[inline(always)]
-fn is_short(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::E4m3 | ScalarType::E5m2)
 }
 
 /// What a warp computes its part of a product with, beside registers.
@@ -218,25 +212,11 @@ fn multiply_blocks_of_floats<V: Vectors>(v: V, how: Accumulation, of: &Blocks<'_
     v.run(
         #[inline(always)]
         || {
-            for (tiles, place) in of.left.chunks_exact(2).zip(left.elements.chunks_exact_mut(4)) {
-                let columns = exchanged(v, [&tiles[0], &tiles[1]]);
-                for k in 0..4 {
-                    let numbers = short_floats(v, of.ty[0], columns[k]);
-                    for byte in 0..4 {
-                        place[byte][k] = v.store(numbers[byte]);
-                    }
-                }
-            }
+            let pairs = of.left.chunks_exact(2).map(|tiles| [&tiles[0], &tiles[1]]);
+            short::rows(v, of.ty[0], pairs, std::slice::from_mut(&mut left));
             left.ready(v, false, SHORT_QUADS, how.least[0]);
             for (number, tiles) in of.right.chunks_exact(2).enumerate() {
-                for (tile, place) in tiles.iter().zip(right.elements.chunks_exact_mut(4)) {
-                    let [lower, upper] = halves(tile);
-                    let (lower, upper) = (v.load(lower), v.load(upper));
-                    let (lower, upper) = (short_floats(v, of.ty[1], lower), short_floats(v, of.ty[1], upper));
-                    for byte in 0..4 {
-                        place[byte] = pulp::cast([v.store(lower[byte]), v.store(upper[byte])]);
-                    }
-                }
+                short::columns(v, of.ty[1], tiles.iter(), std::slice::from_mut(&mut right));
                 right.ready(v, false, SHORT_QUADS, how.least[1]);
                 let summands = of.summands(v, number, registers);
                 let results = match block::multiply(v, how, false, SHORT_QUADS, &left, &right, &summands) {
@@ -251,31 +231,6 @@ fn multiply_blocks_of_floats<V: Vectors>(v: V, how: Accumulation, of: &Blocks<'_
 
 /// Elements of `k` in fours, of floats of 8 bits.
 const SHORT_QUADS: usize = 8;
-
-/// The bytes of words as `.f32`.
-#[inline(always)]
-fn short_floats<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 4] {
-    let [even, odd] = v.numbers_of_bytes(words, false);
-    let ([first, third], [second, fourth]) = (short_float_pairs(v, ty, even), short_float_pairs(v, ty, odd));
-    [first, second, third, fourth]
-}
-
-/// The floats in the low bytes of halves: `.e5m2` is the upper half of an `.f16`, `.e4m3` has the places of one a bit lower, and an exponent that is eight less.
-#[inline(always)]
-fn short_float_pairs<V: Vectors>(v: V, ty: ScalarType, bytes: V::Words) -> [V::Words; 2] {
-    if ty == ScalarType::E5m2 {
-        return v.widen(v.shl::<8>(bytes));
-    }
-    let (signs, magnitudes) = (v.and(bytes, v.splat(0x0080_0080)), v.and(bytes, v.splat(0x007f_007f)));
-    let mut pair = v.widen(v.or(v.shl::<8>(signs), v.shl::<7>(magnitudes)));
-    for number in &mut pair {
-        let scaled = v.mul(*number, v.splat(256f32.to_bits()));
-        // What would be above the largest number is the NaN.
-        let magnitude = v.and(scaled, v.splat(u32::MAX >> 1));
-        *number = v.if_greater(magnitude, v.splat(448f32.to_bits()), v.splat(f32::NAN.to_bits()), scaled);
-    }
-    pair
-}
 
 /// A block of any operands.
 #[cold]
