@@ -85,10 +85,10 @@ pub fn integer(update: Update, bits: u32, signed: bool, old: u128, b: u128, c: u
 }
 
 /// `add.f32`. On global memory the hardware flushes subnormal operands and results to zeros of their sign; on shared memory it does not. So
-/// recorded, and so the manual says; the instruction has no `.ftz` to ask for either.
+/// recorded, and so the manual says; the instruction has no `.ftz` to ask for it, but `.noftz` since PTX ISA 9.4.
 #[inline(always)]
-pub fn add_f32(old: u32, b: u32, global: bool) -> u32 {
-    float::add(f32::from_bits(old), f32::from_bits(b), Rounding::Nearest, global, false).to_bits()
+pub fn add_f32(old: u32, b: u32, flushes: bool) -> u32 {
+    float::add(f32::from_bits(old), f32::from_bits(b), Rounding::Nearest, flushes, false).to_bits()
 }
 
 /// `add.f64`: subnormal numbers stay.

@@ -30,8 +30,7 @@ impl Decoder<'_> {
             }
             // Hints have no effect on results: nothing is left of them. `discard` leaves bytes undefined, so also as they were.
             Ir::CacheHint { .. } => {}
-            // Halves never flush, and have no form without `.noftz`.
-            Ir::Atom { op, space, ty, semantics, dst, addr, b, c, scope: _, noftz: _ } => {
+            Ir::Atom { op, space, ty, semantics, dst, addr, b, c, scope: _, noftz } => {
                 let Location { space, base, offset } = self.address(*space, addr)?;
                 // A result that nobody reads makes it a reduction, which need not put the old values together.
                 let results = match dst {
@@ -57,7 +56,8 @@ impl Decoder<'_> {
                     StateSpace::Global if simple && !ty.is_float() => Op::scalar(atomic::global32),
                     _ => Op::scalar(atomic::atomic),
                 };
-                let site = AtomicSite { op: *op, ty: *ty, order, space, base, offset, results, operands, replacement };
+                let (op, ty, flushes) = (*op, *ty, !noftz);
+                let site = AtomicSite { op, ty, order, flushes, space, base, offset, results, operands, replacement };
                 let site = enter(&mut self.function.atomics, site);
                 self.emit(run, 0, [0; 3], site);
             }

@@ -20,6 +20,8 @@ pub(crate) struct AtomicSite {
     pub(crate) op: AtomicOp,
     pub(crate) ty: ScalarType,
     pub(crate) order: Order,
+    /// Without `.noftz`: see [`atomic::add_f32`].
+    pub(crate) flushes: bool,
     pub(crate) space: StateSpace,
     pub(crate) base: Base,
     pub(crate) offset: i64,
@@ -49,7 +51,8 @@ pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
                 Err(kind) => return machine.fail(1 << lane, kind),
             };
             let width = width_mask(size);
-            changed |= updated(site.op, site.ty, is_global(site.space, address), old, b, c) & width != old & width;
+            let flushes = site.flushes && is_global(site.space, address);
+            changed |= updated(site.op, site.ty, flushes, old, b, c) & width != old & width;
             found[lane] = mix(mix(found[lane], old as u64), (old >> 64) as u64);
             if let Some(&slot) = site.results.get(index) {
                 machine.set_lane(slot, lane, old);
@@ -160,7 +163,7 @@ impl Machine<'_> {
         let size = site.ty.bytes();
         if is_global(site.space, address) {
             return self
-                .update_global(site.op, site.ty, site.order, address, b, c)
+                .update_global((site.op, site.ty, site.flushes), site.order, address, b, c)
                 .map_err(|fault| FaultKind::Access(*fault));
         }
         let old = self.load(site.space, address, size, lane)?;
@@ -172,8 +175,7 @@ impl Machine<'_> {
     /// Carries out one update of global memory and returns the value before it.
     pub(crate) fn update_global(
         &mut self,
-        op: AtomicOp,
-        ty: ScalarType,
+        (op, ty, flushes): (AtomicOp, ScalarType, bool),
         order: Order,
         address: u64,
         b: u128,
@@ -188,15 +190,15 @@ impl Machine<'_> {
             (4, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u32, c as u32, order)?),
             (8, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u64, c as u64, order)?),
             (_, _, AtomicOp::Cas) => self.view.compare_exchange(address, b, c, order)?,
-            (2, ..) => {
-                u128::from(self.view.update(address, order, |old: u16| updated(op, ty, true, old.into(), b, c) as u16)?)
-            }
-            (4, ..) => {
-                u128::from(self.view.update(address, order, |old: u32| updated(op, ty, true, old.into(), b, c) as u32)?)
-            }
-            (8, ..) => {
-                u128::from(self.view.update(address, order, |old: u64| updated(op, ty, true, old.into(), b, c) as u64)?)
-            }
+            (2, ..) => u128::from(
+                self.view.update(address, order, |old: u16| updated(op, ty, flushes, old.into(), b, c) as u16)?,
+            ),
+            (4, ..) => u128::from(
+                self.view.update(address, order, |old: u32| updated(op, ty, flushes, old.into(), b, c) as u32)?,
+            ),
+            (8, ..) => u128::from(
+                self.view.update(address, order, |old: u64| updated(op, ty, flushes, old.into(), b, c) as u64)?,
+            ),
             _ => self.view.exchange(address, b, order)?,
         })
     }
@@ -219,8 +221,8 @@ fn host_op(op: AtomicOp, ty: ScalarType) -> Option<HostOp> {
     })
 }
 
-/// What an atomic on `global` memory, or other, leaves there. Bits above the type's width do not count.
-pub(crate) fn updated(op: AtomicOp, ty: ScalarType, global: bool, old: u128, b: u128, c: u128) -> u128 {
+/// What an atomic leaves, that `flushes` subnormal numbers of `.f32` or does not. Bits above the type's width do not count.
+pub(crate) fn updated(op: AtomicOp, ty: ScalarType, flushes: bool, old: u128, b: u128, c: u128) -> u128 {
     let update = match op {
         AtomicOp::Add => Update::Add,
         AtomicOp::And => Update::And,
@@ -234,7 +236,7 @@ pub(crate) fn updated(op: AtomicOp, ty: ScalarType, global: bool, old: u128, b: 
         AtomicOp::Max => Update::Max,
     };
     match (ty, update) {
-        (ScalarType::F32, Update::Add) => u128::from(atomic::add_f32(old as u32, b as u32, global)),
+        (ScalarType::F32, Update::Add) => u128::from(atomic::add_f32(old as u32, b as u32, flushes)),
         (ScalarType::F64, Update::Add) => u128::from(atomic::add_f64(old as u64, b as u64)),
         (ScalarType::F16 | ScalarType::F16x2, _) => u128::from(atomic::f16x2(update, old as u32, b as u32)),
         (ScalarType::Bf16 | ScalarType::Bf16x2, _) => u128::from(atomic::bf16x2(update, old as u32, b as u32)),

@@ -323,7 +323,7 @@ impl Machine<'_> {
     ) -> Result<(), FaultKind> {
         let size = ty.bytes() as usize;
         for (element, address) in bytes.chunks_exact(size).zip((to..).step_by(size)) {
-            self.update_global(op, ty, Order::Relaxed, address, number(element), 0)
+            self.update_global((op, ty, true), Order::Relaxed, address, number(element), 0)
                 .map_err(|fault| FaultKind::Access(*fault))?;
         }
         Ok(())

@@ -50,6 +50,10 @@ impl BodyLowering<'_, '_> {
                     .collect(),
                 _ => self.vector_size(operand.span, 1, count),
             },
+            // Of `atom` one `_` leaves out all elements; of others none stands for a vector.
+            OperandKind::Sink if count > 1 && self.opcode() == "atom" => {
+                Ok((0..count).map(|_| self.fresh(ty)).collect())
+            }
             _ if count > 1 => self.vector_size(operand.span, 1, count),
             _ => {
                 self.check_discard(operand)?;

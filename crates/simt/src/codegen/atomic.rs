@@ -18,12 +18,14 @@ pub(super) struct Update {
     pub(super) ty: ScalarType,
     /// Nobody else can see it.
     pub(super) alone: bool,
+    /// Without `.noftz`: subnormal numbers of `.f32` in global memory are zeros.
+    pub(super) flushes: bool,
 }
 
 impl Update {
     fn name(&self) -> String {
-        let ty = self.ty.to_string();
-        format!("{:?}_{}", self.op, ty.trim_start_matches('.')).to_lowercase()
+        let (ty, how) = (self.ty.to_string(), if self.flushes { "" } else { "_noftz" });
+        format!("{:?}{how}_{}", self.op, ty.trim_start_matches('.')).to_lowercase()
     }
 
     /// The host's instruction for it.
@@ -63,7 +65,7 @@ impl Update {
             return computed(self.op, count, bf);
         }
         match self.op {
-            Add if self.ty == ScalarType::F32 && !self.alone => Some(format!(
+            Add if self.ty == ScalarType::F32 && !self.alone && self.flushes => Some(format!(
                 "{}{}  %fs = fadd float %fx, %fy\n{}  %new = bitcast float %fr to i32\n",
                 flushed("%old", "%fx", "x"),
                 flushed("%b", "%fy", "y"),
@@ -140,14 +142,16 @@ fn flushed(from: &str, to: &str, tag: &str) -> String {
 
 impl Writer<'_> {
     pub(super) fn atom(&mut self, inst: &Inst) -> Result<(), String> {
-        let Op::Atom { op, space, ty, semantics, dst, addr, b, c, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        let Op::Atom { op, space, ty, semantics, dst, addr, b, c, noftz, .. } = &inst.op else {
+            return Err(self.lacks(inst));
+        };
         let half = halves(*ty).is_some();
         let whole = ty.bits() >= 32 || *op == AtomicOp::Cas || half;
         let number = matches!(ty, ScalarType::F32 | ScalarType::F64 | ScalarType::B128) || half;
         if !whole || !(number || crate::range::is_integer(*ty)) {
             return Err(self.lacks(inst));
         }
-        let update = Update { op: *op, ty: *ty, alone: *space == Space::Shared };
+        let update = Update { op: *op, ty: *ty, alone: *space == Space::Shared, flushes: !noftz };
         if update.compute().is_none() {
             return Err(self.lacks(inst));
         }
@@ -204,7 +208,7 @@ impl Writer<'_> {
     ///
     /// All addresses are written down first, and two of them are loaded at a time: loads are what updates wait for.
     pub(super) fn update_as_team(&mut self, inst: &Inst) -> Result<bool, String> {
-        let Op::Atom { op, space: Space::Shared, ty, semantics, dst, addr, b, c: None, .. } = &inst.op else {
+        let Op::Atom { op, space: Space::Shared, ty, semantics, dst, addr, b, c: None, noftz, .. } = &inst.op else {
             return Ok(false);
         };
         let asked = dst.is_some() && self.written(inst, 0).is_some_and(|value| self.plan.is_read(value));
@@ -212,7 +216,7 @@ impl Writer<'_> {
         let integer = ty.bits() >= 32 && crate::range::is_integer(*ty);
         let [b] = b[..] else { return Ok(false) };
         let common = self.value_of(b).is_none_or(|value| self.plan.across(value) == &Across::Same);
-        let update = Update { op: *op, ty: *ty, alone: true };
+        let update = Update { op: *op, ty: *ty, alone: true, flushes: !noftz };
         let apart = !self.target(inst, Space::Shared, *addr)?.is_one();
         if asked || !plain || !integer || !common || !apart || update.host().is_none() || !self.plan.machine().x86 {
             return Ok(false);

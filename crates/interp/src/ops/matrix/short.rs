@@ -68,9 +68,8 @@ pub(super) fn rows<'t, V: Vectors, const N: usize>(
 ) {
     let each = OF_A_WORD / parts.len();
     for (number, pair) in pairs.enumerate() {
-        let columns = exchanged(v, pair);
-        for k in 0..4 {
-            for (at, element) in numbers(v, ty, columns[k]).into_iter().enumerate() {
+        for (k, words) in exchanged(v, pair).into_iter().enumerate() {
+            for (at, element) in numbers(v, ty, words).into_iter().enumerate() {
                 parts[at / each].elements[each * number + at % each][k] = v.store(element);
             }
         }

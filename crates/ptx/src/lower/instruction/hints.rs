@@ -39,8 +39,10 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         (Fence, "sync_restrict::shared::cluster" | "sync_restrict::shared::cta") => true,
         // How many registers threads have, and when a dependent grid may start, changes no value (9.7.19.4, 9.7.19.5).
         (Setmaxnreg, "inc" | "dec" | "sync") | (Griddepcontrol, "launch_dependents") => true,
-        // Of `prefetch`, that it is one of a tensor map.
-        (Prefetch, "tensormap") => true,
+        // Of `prefetch`, that it is one of a tensor map, and that an address may be none (9.7.9.15): none is looked at.
+        (Prefetch, "tensormap" | "valid_addr") => true,
+        // That nobody writes what is loaded while the kernel runs (9.7.9.8).
+        (Ld, "proxy::readonly") => true,
         // The operands say it: which level, if not the base; and of copies, how completion is told.
         (Txq, "level") | (Tex, "base") | (Cp, "bulk_group" | "mbarrier::complete_tx::bytes") => true,
         // What is not `.relaxed` of a scope, and what a wait for all that a group has done waits for too.
