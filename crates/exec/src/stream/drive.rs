@@ -63,7 +63,8 @@ impl Outermost {
 
 impl Drop for Outermost {
     fn drop(&mut self) {
-        with_later(|later| *later = None);
+        // Dropped when nobody borrows it: what ends then may come here.
+        drop(with_later(Option::take));
     }
 }
 
