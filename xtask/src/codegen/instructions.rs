@@ -83,11 +83,12 @@ which of them come to a barrier, how addresses lie. A form that becomes no opera
 
 /// The PTX version and the target that a form needs.
 fn since(needs: Needs) -> String {
-    let Needs { version: (major, minor), sm, suffix } = needs;
+    let Needs { version: (major, minor), sm, suffix, or_later } = needs;
     let version = if major == 0 { String::new() } else { format!("{major}.{minor}") };
     let target =
         if sm == 0 { String::new() } else { format!("sm_{sm}{}", suffix.map(String::from).unwrap_or_default()) };
-    format!("{version} {target}").trim().to_owned()
+    let later = if or_later { " and later with a suffix" } else { "" };
+    format!("{version} {target}{later}").trim().to_owned()
 }
 
 /// What became of the instances of a form.

@@ -46,6 +46,6 @@ pub(super) const FORMS: &[&str] = &[
     "cp.reduce.async.bulk.tensor.(1d|2d|3d|4d|5d).global.(shared::cta).(add|min|max|inc|dec|and|or|xor).(tile|im2col_no_offs)?.bulk_group.$hint? ** ; 8.0 90",
     "cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d).L2.global.(tile|tile::gather4@8.6/100|im2col|im2col::w@8.6/100a|im2col::w::128@8.6/100a)?.$hint? ** ; 8.0 90",
     // 9.7.9.26, 9.7.9.27
-    "tensormap.replace.(tile).(global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode).(global|shared|shared::cta)?.b1024.(b32|b64) [] ** ; 8.3 90a",
+    "tensormap.replace.(tile).(global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode).(global|shared|shared::cta)?.b1024.(b32|b64) [] ** ; 8.3 90a+",
     "tensormap.cp_fenceproxy.global.(shared::cta).tensormap::generic.(release).(cta|cluster|gpu|sys).sync.aligned [] [] # ; 8.3 90",
 ];

@@ -8,7 +8,7 @@
 //!
 //! Mnemonic: the opcode, then slots. `.x` is a required word, `.(a|b)` a choice, `.$set` a named choice (`word_set`), and a `?`
 //! behind makes it optional. A word may carry what it needs: `bf16@7.8/90` is PTX ISA 7.8 and sm_90, `x@8.6/100a` an architecture
-//! with its specific features, `100f` a family. A choice of types captures a type; captured types are numbered from 0.
+//! with its specific features, `90a+` this one or a later one with its own, `100f` a family. A choice of types captures a type; captured types are numbered from 0.
 //!
 //! Operands: `=T` destination, `T` source, `!pred` predicate that may be negated, `#` integer constant,
 //! `[]` address, `*` anything (checked by lowering), `X?` optional, `=T|U` a pair, `=T|U?` a pair whose second may be
@@ -29,13 +29,15 @@ pub struct Needs {
     pub sm: u32,
     /// `a`: only that very architecture with its specific features; `f`: that family.
     pub suffix: Option<char>,
+    /// Of `a`: later architectures with their own features do, too.
+    pub or_later: bool,
 }
 
 impl Needs {
     /// Whether a module of that PTX ISA version for that target (`90`, `Some('a')` of sm_90a) may use it.
     pub fn are_met(&self, version: (u32, u32), sm: u32, suffix: Option<char>) -> bool {
         let specific = match self.suffix {
-            Some('a') if self.sm == 90 => suffix == Some('a') && sm == 90,
+            Some('a') if self.sm == 90 && !self.or_later => suffix == Some('a') && sm == 90,
             Some(_) => suffix.is_some() && sm >= self.sm,
             None => sm >= self.sm,
         };
@@ -155,9 +157,11 @@ fn read_needs(text: &str) -> Needs {
         if let Some((major, minor)) = part.split_once('.') {
             needs.version = (major.parse().unwrap_or(0), minor.parse().unwrap_or(0));
         } else {
+            let (part, or_later) = part.strip_suffix('+').map_or((part, false), |part| (part, true));
             let digits = part.trim_end_matches(['a', 'f']);
             needs.sm = digits.parse().unwrap_or(0);
             needs.suffix = part[digits.len()..].chars().next();
+            needs.or_later = or_later;
         }
     }
     needs
@@ -250,5 +254,24 @@ fn read_count(text: &str) -> Option<(TypeRef, Count)> {
         None => Some((read_type(text)?, Count::Scalar)),
         Some((ty, "v")) => Some((read_type(ty)?, Count::Modifier)),
         Some((ty, n)) => Some((read_type(ty)?, Count::Fixed(n.parse().ok()?))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_that_have_what_is_needed() {
+        let met = |needs: &str| {
+            let targets =
+                [(90, None), (90, Some('a')), (100, None), (100, Some('a')), (100, Some('f')), (120, Some('a'))];
+            targets.map(|(sm, suffix)| read_needs(needs).are_met((8, 6), sm, suffix))
+        };
+        assert_eq!(met("8.6/90"), [true; 6]);
+        assert_eq!(met("8.0/90a"), [false, true, false, false, false, false]);
+        assert_eq!(met("8.3/90a+"), [false, true, false, true, true, true]);
+        assert_eq!(met("8.6/100a"), [false, false, false, true, true, true]);
+        assert_eq!(met("8.7/90a+"), [false; 6]);
     }
 }
