@@ -1,7 +1,7 @@
 //! Matrix instructions (PTX ISA 9.7.14, 9.7.15): operations of whole warps on rows of registers.
 //!
 //! What a product is stands in `warploom_numerics::matrix`, where fragments keep their elements in `warploom_ptx::ir::FragmentLayout`. Here elements are brought from
-//! registers to panels and back ([`panel`]), products are computed ([`product`]; most of them from registers at once, [`fragments`], those of other executors in their place, [`direct`], those of warpgroups from tiles, [`warpgroup_blocks`]; some with scales, [`scales`]), and fragments move to and from memory ([`tile`], [`load_store`], where they can by whole tiles, [`shape`]).
+//! registers to panels and back ([`panel`]), products are computed ([`product`]; most of them from registers at once, [`fragments`], those of other executors in their place, [`direct`], those of warpgroups from tiles, [`warpgroup_blocks`]; of floats of 8 bits, [`short`]; some with scales, [`scales`]), and fragments move to and from memory ([`tile`], [`load_store`], where they can by whole tiles, [`shape`]).
 
 mod descriptor;
 pub(crate) mod direct;

@@ -1,4 +1,4 @@
-//! Fragments of `wmma` between memory and registers (PTX ISA 9.7.14.4.3, 9.7.14.4.4), by functions.
+//! Fragments of `wmma` between memory and registers (PTX ISA 9.7.14.4.11, 9.7.14.4.12), by functions.
 //!
 //! A matrix lies in memory by rows or by columns: *runs*, one after another at a distance. What a register holds is parts of some runs, all at the same place and
 //! of the same length, which are joined and put in the order of the lanes, or the other way round.
