@@ -132,6 +132,22 @@ fn one_warp_adds_up_for_all_without_leaving_its_team() {
 }
 
 #[test]
+fn gangs_read_what_others_write_over_first() {
+    const SUMS: &str = include_str!(
+        "../../../tests/filetests/run/parallel-synchronization-and-communication/shfl_before_shared_store.ptx"
+    );
+    for style in [Style::Chosen, Style::Gangs, Style::Teams] {
+        for target in [Target::Host, Target::V3] {
+            let device = Device::new();
+            let out = device.buffer(&[0; 256]);
+            let made = made(style, None, &device, target, SUMS, ([1; 3], [256, 1, 1]), &[&out.to_le_bytes()]);
+            assert_eq!(made, [(false, Ok(Origin::Compiler))], "{style:?}, {target:?}");
+            assert_eq!(device.words(out, 256), [0x21990; 256], "{style:?}, {target:?}");
+        }
+    }
+}
+
+#[test]
 fn one_lane_of_one_gang_is_refused() {
     let device = Device::new();
     let mut keys = vec![1u32; 1024];

@@ -4,6 +4,8 @@
 
 mod constants;
 mod promote;
+mod yields;
 
 pub use constants::fill_in_constants;
 pub use promote::promote_parameters;
+pub use yields::insert_yields;

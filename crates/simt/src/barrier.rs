@@ -100,6 +100,11 @@ impl Barriers {
                 BarrierOp::Warp { .. } | BarrierOp::ClusterArrive { .. } => continue,
                 // Of a cluster of one CTA. All have arrived when they have come to wait.
                 BarrierOp::ClusterWait { .. } => together(),
+                // Nobody waits there. Where not all come together, it is left out.
+                BarrierOp::Yield => match together() {
+                    BarrierControl::Whole => BarrierControl::Whole,
+                    _ => continue,
+                },
                 BarrierOp::Arrive { .. } => BarrierControl::Counted,
                 BarrierOp::Sync { id, count, .. } | BarrierOp::Reduce { id, count, .. } => match (id, count) {
                     (Operand::Imm(_), count) if all_threads(count) => together(),

@@ -124,7 +124,7 @@ impl Exchange<'_> {
                 };
                 stores.insert(number);
             }
-            Op::Barrier(BarrierOp::Arrive { .. }) => {}
+            Op::Barrier(BarrierOp::Arrive { .. } | BarrierOp::Yield) => {}
             Op::Barrier(_) | Op::Call { .. } => *pending = Pending::default(),
             _ => {}
         }

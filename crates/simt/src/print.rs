@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use warploom_ptx::ir::{BlockId, Body};
+use warploom_ptx::ir::{BarrierOp, BlockId, Body, Op};
 
 use crate::access::{AccessKind, Pattern};
 use crate::affine::Affine;
@@ -226,7 +226,9 @@ impl View<'_> {
             return Ok(());
         }
         for (inst, control) in &barriers.all {
-            write!(f, "  line {}: barrier, ", self.line(*inst))?;
+            let yields = matches!(self.body.insts[*inst as usize].op, Op::Barrier(BarrierOp::Yield));
+            let what = if yields { "turn of the other warps" } else { "barrier" };
+            write!(f, "  line {}: {what}, ", self.line(*inst))?;
             match control {
                 BarrierControl::Whole => writeln!(f, "of all threads together")?,
                 BarrierControl::ByGang(branch) => {

@@ -79,7 +79,8 @@ pub(super) fn hoist(module: &Module, source: &ir::Function, body: &Body) -> Hois
     if source.kind != FunctionKind::Kernel {
         return hoisted;
     }
-    let waits = |inst: &Inst| matches!(&inst.op, Op::Barrier(op) if !matches!(op, BarrierOp::Warp { .. }));
+    let waits =
+        |inst: &Inst| matches!(&inst.op, Op::Barrier(op) if !matches!(op, BarrierOp::Warp { .. } | BarrierOp::Yield));
     hoisted.frame_for_each_warp = body.insts.iter().any(waits);
     let counts = Counts::of(source, body);
     let mut known: Vec<Option<Dependence>> = vec![None; body.regs.len()];

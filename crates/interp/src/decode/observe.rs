@@ -359,6 +359,7 @@ impl Decoder<'_> {
                 return None;
             }
             BarrierOp::ClusterWait { .. } => return Some(Event::ClusterPass),
+            BarrierOp::Yield => return None,
         };
         let (id, count) = (self.kept(inst, id), count.map(|count| self.word(count)));
         self.tell(Event::Arrive { id, count, waits, aligned });

@@ -6,8 +6,8 @@ use super::{Decoded, Decoder, Refused, enter};
 use crate::exchange::ExchangeKind;
 use crate::isa::Op;
 use crate::ops::barrier::{self, BarrierKind, BarrierSite};
-use crate::ops::cluster;
 use crate::ops::warp::{self, Exchange, Members, NO_PREDICATE, Permutation, Source};
+use crate::ops::{cluster, control};
 use crate::program::Inst;
 
 impl Decoder<'_> {
@@ -130,6 +130,10 @@ impl Decoder<'_> {
                 (id, count, kind)
             }
             BarrierOp::Warp { .. } => return Err(Refused::Unsupported),
+            BarrierOp::Yield => {
+                self.emit(Op::control(control::give_way), 0, [0; 3], 0);
+                return Ok(());
+            }
             // Fences between CTAs that run on one thread have nothing to do; other CTAs are not concerned.
             BarrierOp::ClusterArrive { semantics: _, aligned: _ } => {
                 self.emit(Op::scalar(cluster::arrive), 0, [0; 3], 0);

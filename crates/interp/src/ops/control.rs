@@ -100,5 +100,11 @@ pub(crate) fn nanosleep(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Fl
     Flow::Switch
 }
 
+/// [`Yield`](warploom_ptx::ir::BarrierOp::Yield): every other warp of the CTA that can run has its turn before this one goes on.
+pub(crate) fn give_way(machine: &mut Machine<'_>, _: &Inst, _: u32) -> Flow {
+    machine.pc += 1;
+    Flow::Slice
+}
+
 /// In nanoseconds.
 const LONGEST_SLEEP: u32 = 1_000_000;

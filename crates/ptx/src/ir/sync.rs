@@ -56,6 +56,8 @@ text! {
             /// As for `Sync`.
             aligned: bool,
         },
+        /// No instruction of PTX: the other warps of the CTA are let go on before this one ([`insert_yields`](crate::passes::insert_yields)). It orders nothing.
+        Yield,
         /// `barrier.cluster.wait`, which acquires whether `.acquire` is written or not (PTX ISA 9.7.13.3).
         ClusterWait {
             /// As for `Sync`.

@@ -58,6 +58,7 @@ impl VerifiedModule {
     fn new(mut module: ir::Module, warnings: Vec<Diagnostic>) -> VerifiedModule {
         passes::promote_parameters(&mut module);
         passes::fill_in_constants(&mut module);
+        passes::insert_yields(&mut module);
         module.order_mnemonics();
         ir::assert_sound(|| ir::check_module(&module));
         VerifiedModule { module, warnings }

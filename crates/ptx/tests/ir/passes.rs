@@ -3,7 +3,7 @@
 
 use crate::texts;
 use warploom_ptx::ir::{Module, check_module};
-use warploom_ptx::passes::{fill_in_constants, promote_parameters};
+use warploom_ptx::passes::{fill_in_constants, insert_yields, promote_parameters};
 
 #[test]
 fn modules_become_what_they_say() {
@@ -18,6 +18,7 @@ fn modules_become_what_they_say() {
         match path.parent().and_then(|folder| folder.file_name()).and_then(|name| name.to_str()) {
             Some("promote_parameters") => promote_parameters(&mut module),
             Some("fill_in_constants") => fill_in_constants(&mut module),
+            Some("insert_yields") => insert_yields(&mut module),
             pass => panic!("{}: no pass {pass:?}", path.display()),
         }
         check_module(&module).unwrap_or_else(|broken| panic!("{}: {broken}\n{module}", path.display()));

@@ -1,8 +1,8 @@
 //! Instructions that compute, in the order of the PTX manual.
 
 use warploom_ptx::ir::{
-    AddressTarget, CallTarget, FenceOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, ScalarType,
-    Semantics, ShiftDirection, Space,
+    AddressTarget, BarrierOp, CallTarget, FenceOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand,
+    ScalarType, Semantics, ShiftDirection, Space,
 };
 
 use super::exchange::is_exchange;
@@ -30,6 +30,8 @@ impl Writer<'_> {
             Op::St { .. } => return self.st(inst),
             Op::Atom { .. } => return self.atom(inst),
             Op::Fence(fence) => return self.fence(inst, fence),
+            // Not all threads come to it together.
+            Op::Barrier(BarrierOp::Yield) => return Ok(()),
             op if is_exchange(op) => return self.exchange(inst),
             Op::Brkpt => {
                 self.end(inst, StopKind::Trap);

@@ -232,7 +232,9 @@ fn leaves_shared_memory(op: &Op) -> bool {
         Op::St { space, .. } => matches!(space, Space::Global | Space::Local | Space::Param),
         Op::Atom { space, .. } => *space == Space::Global,
         // The whole CTA is one team.
-        Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. } | BarrierOp::Warp { .. }) => true,
+        Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. } | BarrierOp::Warp { .. } | BarrierOp::Yield) => {
+            true
+        }
         Op::Async(op) => matches!(**op, AsyncOp::CommitGroup | AsyncOp::BulkCommitGroup),
         Op::Barrier(_) | Op::Mbarrier(_) | Op::Fence(_) | Op::Matrix(_) | Op::Texture(_) | Op::Call { .. } => false,
         op => matches!(how(op), How::Vector | How::Nothing),

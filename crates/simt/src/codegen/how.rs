@@ -146,7 +146,7 @@ pub fn how(op: &Op) -> How {
         Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. } | BarrierOp::Arrive { .. }) => How::Turns,
         // Of one CTA: who waits waits for all others to have come as far.
         Op::Barrier(BarrierOp::ClusterArrive { .. }) => How::Nothing,
-        Op::Barrier(BarrierOp::ClusterWait { .. }) => How::Region,
+        Op::Barrier(BarrierOp::ClusterWait { .. } | BarrierOp::Yield) => How::Region,
         Op::Mbarrier(_) => How::Step,
         Op::Fence(FenceOp::MbarrierInit) => How::Nothing,
         Op::Fence(FenceOp::Thread { .. }) => How::Vector,

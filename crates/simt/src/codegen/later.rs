@@ -29,7 +29,9 @@ pub(super) fn kept_back(info: &KernelInfo<'_>, body: &Body, read: &[bool]) -> BT
         let quiet = match &inst.op {
             Op::Fence(_) | Op::Texture(_) | Op::Call { .. } | Op::Unexecuted(_) | Op::Multicast(_) => false,
             Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) => false,
-            Op::Barrier(barrier) => matches!(barrier, BarrierOp::Sync { .. } | BarrierOp::Warp { .. }),
+            Op::Barrier(barrier) => {
+                matches!(barrier, BarrierOp::Sync { .. } | BarrierOp::Warp { .. } | BarrierOp::Yield)
+            }
             // Accesses that are known to be in a variable have no entry in the table of sites.
             Op::Ld { space, semantics, addr, .. } | Op::St { space, semantics, addr, .. } => {
                 *semantics == Semantics::Weak && !(global(*space) && matches!(addr.base, Base::Global(_)))

@@ -39,7 +39,7 @@ pub(super) fn nontemporal(info: &KernelInfo<'_>, body: &Body) -> BTreeSet<u32> {
                 stores.extend(parameter.flatten().map(|parameter| (number, parameter)));
             }
             Op::Ld { semantics: Semantics::Weak, .. } | Op::St { semantics: Semantics::Weak, .. } => {}
-            Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Warp { .. }) => {}
+            Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Warp { .. } | BarrierOp::Yield) => {}
             Op::Atom { space: Space::Shared, .. } => {}
             // What may order something, or access memory that is not known.
             Op::Ld { .. } | Op::St { .. } | Op::Barrier(_) | Op::Atom { .. } | Op::Fence(_) | Op::Texture(_) => {

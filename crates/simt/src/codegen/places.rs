@@ -223,7 +223,9 @@ impl NamedBarrier {
 fn is_meeting(body: &Body, inst: u32) -> bool {
     let op = &body.insts[inst as usize].op;
     let group = |op: &MatrixOp| matches!(op, MatrixOp::WarpgroupWait { .. });
-    matches!(op, Op::Barrier(_)) || members(op).is_some() || matches!(op, Op::Matrix(op) if group(op))
+    matches!(op, Op::Barrier(op) if *op != BarrierOp::Yield)
+        || members(op).is_some()
+        || matches!(op, Op::Matrix(op) if group(op))
 }
 
 /// The operand that says which lanes take part, of what waits for them.

@@ -25,7 +25,7 @@ macro_rules! families {
                         self.predicate(src);
                     }
                     BarrierOp::Warp { membermask } => self.read(B32, membermask),
-                    BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => {}
+                    BarrierOp::Yield | BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => {}
                 }
             }
 
