@@ -244,7 +244,7 @@ impl Machine<'_> {
             return match site.reduce {
                 None if masks.bytes.is_some() => self.write_masked(to, &bytes, masks.bytes.unwrap_or_default()),
                 None => self.view.write_bytes(to, &bytes).map_err(|fault| FaultKind::Access(*fault)),
-                Some((op, ty)) => self.reduce_global(op, ty, to, &bytes),
+                Some((op, ty)) => self.reduce_global((op, ty, false), to, &bytes),
             };
         }
         match masks.targets {
@@ -313,17 +313,17 @@ impl Machine<'_> {
         mbarrier.map_or(Ok(()), |address| self.count_bytes(address, bytes.len() as u32, lane))
     }
 
-    /// Each element an atomic operation of its own, ordered with nothing.
+    /// Each element an atomic operation of its own, ordered with nothing. Sums of `.f32` keep subnormal numbers, as those of one element by `red` do not, unless they are
+    /// of a tensor whose map `flushes` them (recorded on an H200).
     pub(crate) fn reduce_global(
         &mut self,
-        op: AtomicOp,
-        ty: ScalarType,
+        (op, ty, flushes): (AtomicOp, ScalarType, bool),
         to: u64,
         bytes: &[u8],
     ) -> Result<(), FaultKind> {
         let size = ty.bytes() as usize;
         for (element, address) in bytes.chunks_exact(size).zip((to..).step_by(size)) {
-            self.update_global((op, ty, true), Order::Relaxed, address, number(element), 0)
+            self.update_global((op, ty, flushes), Order::Relaxed, address, number(element), 0)
                 .map_err(|fault| FaultKind::Access(*fault))?;
         }
         Ok(())

@@ -267,6 +267,7 @@ impl Machine<'_> {
             Some(op) => Some((op, reduced(op, map.ty).ok_or_else(|| illegal(format!("{op} of {:?}", map.ty)))?)),
             None => None,
         };
+        let flushes = matches!(map.ty, ElementType::F32Ftz | ElementType::Tf32Ftz);
         let mut line = Vec::new();
         for (row, place) in rows.iter().zip((from..).step_by(pitch(map, rows))) {
             line.clear();
@@ -279,7 +280,7 @@ impl Machine<'_> {
             let bytes = &line[inside.start * unit..inside.end * unit];
             match reduce {
                 None => self.view.write_bytes(*address, bytes).map_err(|fault| FaultKind::Access(*fault))?,
-                Some((op, ty)) => self.reduce_global(op, ty, *address, bytes)?,
+                Some((op, ty)) => self.reduce_global((op, ty, flushes), *address, bytes)?,
             }
         }
         Ok(())

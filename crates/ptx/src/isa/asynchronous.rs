@@ -34,7 +34,7 @@ pub(super) const FORMS: &[&str] = &[
     "cp.reduce.async.bulk.relaxed@9.3?.(cta@9.3|cluster@9.3|gpu@9.3|sys@9.3)?.global.(shared::cta).bulk_group.$hint?.(inc|dec).u32 [] [] u32 b64? ; 8.0 90",
     "cp.reduce.async.bulk.relaxed@9.3?.(cta@9.3|cluster@9.3|gpu@9.3|sys@9.3)?.global.(shared::cta).bulk_group.$hint?.(min|max).(u32|s32|u64|s64) [] [] u32 b64? ; 8.0 90",
     "cp.reduce.async.bulk.relaxed@9.3?.(cta@9.3|cluster@9.3|gpu@9.3|sys@9.3)?.global.(shared::cta).bulk_group.$hint?.(min|max).(f16|bf16) [] [] u32 b64? ; 8.0 90",
-    "cp.reduce.async.bulk.relaxed@9.3?.(cta@9.3|cluster@9.3|gpu@9.3|sys@9.3)?.global.(shared::cta).bulk_group.$hint?.add.noftz.(f16|bf16) [] [] u32 b64? ; 8.0 90",
+    "cp.reduce.async.bulk.relaxed@9.3?.(cta@9.3|cluster@9.3|gpu@9.3|sys@9.3)?.global.(shared::cta).bulk_group.$hint?.add.noftz.(f16|bf16|f32@9.4) [] [] u32 b64? ; 8.0 90",
     "cp.async.bulk.prefetch.L2.global [] u32 ; 8.0 90",
     "cp.async.bulk.prefetch.L2.global.$hint [] u32 b64 ; 8.0 90",
     "cp.async.bulk.commit_group ; 8.0 90",

@@ -47,7 +47,7 @@ pub(super) const FORMS: &[&str] = &[
     "multimem.cp.reduce.async.bulk.relaxed@9.3?.$scope?.global.(shared::cta).bulk_group.add.(u32|s32|u64|f32|f64) [] [] u32 ; 9.1 90",
     "multimem.cp.reduce.async.bulk.relaxed@9.3?.$scope?.global.(shared::cta).bulk_group.(inc|dec).u32 [] [] u32 ; 9.1 90",
     "multimem.cp.reduce.async.bulk.relaxed@9.3?.$scope?.global.(shared::cta).bulk_group.(min|max).(u32|s32|u64|s64|f16|bf16) [] [] u32 ; 9.1 90",
-    "multimem.cp.reduce.async.bulk.relaxed@9.3?.$scope?.global.(shared::cta).bulk_group.add.noftz.(f16|bf16) [] [] u32 ; 9.1 90",
+    "multimem.cp.reduce.async.bulk.relaxed@9.3?.$scope?.global.(shared::cta).bulk_group.add.noftz.(f16|bf16|f32@9.4) [] [] u32 ; 9.1 90",
     // 9.7.10.5 of PTX ISA 9.3
     "fabric.try_get.async.(shared::cta).mbarrier::complete_tx::bytes.mbarrier::report::fabric.relaxed.sys.b128 [] [] u32 [] ; 9.3 100",
     "fabric.try_put.async.multimem?.(shared::cta).mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.b128 [] [] u32 [] ; 9.3 100",
