@@ -4,9 +4,10 @@ Factors come from shared memory, or the left one from registers; the left one ma
 subnormal ones, or such on one side alone. Prints JSON: for each case the first sums, and a digest of those of all threads.
 
     wgmma_reals.py [LIBCUDA] > wgmma_reals.json
-    wgmma_reals.py --check wgmma_reals.json [LIBCUDA]
+    wgmma_reals.py [--every N] --check wgmma_reals.json [LIBCUDA]         # of each Nth kind
 """
 import ctypes as C
+import json
 import sys
 
 import recorded
@@ -141,4 +142,8 @@ def cases(driver):
     return made
 
 
-sys.exit(recorded.main(sys.argv[1:], cases, "products of warpgroups"))
+arguments = sys.argv[1:]
+if arguments[:1] == ["--every"]:
+    KINDS, arguments = KINDS[::int(arguments[1])], arguments[2:]
+chosen = json.loads(json.dumps(KINDS))
+sys.exit(recorded.main(arguments, cases, "products of warpgroups", lambda case: case["kind"] in chosen))
