@@ -30,6 +30,28 @@ pub(crate) enum Kind {
     Call { argument: String, result: String, body: Vec<Statement> },
 }
 
+impl Kind {
+    /// Whether hardware gives the same as the interpreter: not where PTX leaves it open, nor where its assembler does not do what the manual says (docs/numerics.md).
+    fn is_exact(&self) -> bool {
+        let Kind::Lines(lines) = self else { return true };
+        lines.lines().all(|line| {
+            let open = [".approx", "div.full", "activemask", ".b8 rows"].iter().any(|name| line.contains(name));
+            let guard_is_lost = line.starts_with('@') && ["testp", "vadd4"].iter().any(|name| line.contains(name));
+            !open && !guard_is_lost && !line.contains("bfe.s32")
+        })
+    }
+
+    /// The statements of its bodies.
+    fn inner(&self) -> Vec<&Statement> {
+        match self {
+            Kind::Lines(_) => Vec::new(),
+            Kind::If { yes, no, .. } => yes.iter().chain(no.iter().flatten()).collect(),
+            Kind::Loop { body, .. } | Kind::Call { body, .. } => body.iter().collect(),
+            Kind::Switch { ways, .. } => ways.iter().flatten().collect(),
+        }
+    }
+}
+
 /// A kernel with what it is launched for.
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -58,6 +80,19 @@ impl Kernel {
     /// Those of the threads.
     fn own(&self) -> u32 {
         WORDS * self.threads() * self.grid.iter().product::<u32>()
+    }
+
+    /// The statements with which hardware may give something else.
+    pub(crate) fn inexact(&self) -> BTreeSet<u32> {
+        let mut pending: Vec<&Statement> = self.statements.iter().collect();
+        let mut inexact = BTreeSet::new();
+        while let Some(Statement { number, kind }) = pending.pop() {
+            pending.extend(kind.inner());
+            if !kind.is_exact() {
+                inexact.insert(*number);
+            }
+        }
+        inexact
     }
 
     /// The text without some of the statements.
@@ -219,11 +254,5 @@ impl Text<'_> {
 
 /// The greatest number in a statement.
 fn last(statement: &Statement) -> u32 {
-    let bodies: Vec<&Statement> = match &statement.kind {
-        Kind::Lines(_) => Vec::new(),
-        Kind::If { yes, no, .. } => yes.iter().chain(no.iter().flatten()).collect(),
-        Kind::Loop { body, .. } | Kind::Call { body, .. } => body.iter().collect(),
-        Kind::Switch { ways, .. } => ways.iter().flatten().collect(),
-    };
-    bodies.into_iter().map(last).max().unwrap_or(0).max(statement.number)
+    statement.kind.inner().into_iter().map(last).max().unwrap_or(0).max(statement.number)
 }

@@ -16,6 +16,7 @@ mod supervisor;
 mod warp;
 mod worker;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -71,6 +72,9 @@ struct Options {
     /// Prints the kernel of the first seed, and does nothing.
     #[arg(long)]
     print: bool,
+    /// With `print`: without what hardware need not do as the interpreter does. `filetests --libcuda` runs what is printed on hardware.
+    #[arg(long, requires = "print")]
+    exact: bool,
     /// Runs as a worker, and says what comes of each seed.
     #[arg(long, hide = true)]
     worker: bool,
@@ -82,7 +86,11 @@ struct Options {
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::parse();
     if options.print {
-        print!("{}", worker::filetest(options.seed, &options.without.unwrap_or_default().into_iter().collect()));
+        let mut without: BTreeSet<u32> = options.without.unwrap_or_default().into_iter().collect();
+        if options.exact {
+            without.extend(generate::kernel(options.seed).inexact());
+        }
+        print!("{}", worker::filetest(options.seed, &without));
     } else if let (true, Some(without)) = (options.worker, &options.without) {
         worker::once(options.seed, options.style, &without.iter().copied().collect());
     } else if options.worker {

@@ -53,8 +53,10 @@ pub(crate) fn filetest(seed: u64, without: &BTreeSet<u32>) -> String {
     let _ = writeln!(head, "// in b f32 = {}", numbers.join(" "));
     match Executors::new(Style::Chosen).interpreted(&kernel, &text) {
         Ok(words) => {
+            // Counters are added to, and not all rows are stored.
+            let count = words.len();
             let words: Vec<String> = words.iter().map(u32::to_string).collect();
-            let _ = writeln!(head, "// out d u32 = {}", words.join(" "));
+            let _ = writeln!(head, "// inout d u32 = 0*{count} -> {}", words.join(" "));
         }
         Err(outcome) => {
             let _ = writeln!(head, "// {outcome:?}");
