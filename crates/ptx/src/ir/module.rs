@@ -4,7 +4,7 @@ use super::{
     AddressTarget, BarrierOp, BlockId, Builtin, FunctionId, GlobalId, HintOp, Loop, MnemonicId, Op, Predicate, Reg,
     ScalarType, Semantics, Space,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// A linked PTX module.
@@ -257,6 +257,21 @@ impl Body {
             *place = open.last().copied();
         }
         innermost
+    }
+
+    /// Puts instructions in front of others, or at the end of blocks: by block and instruction, which at the end is the one behind its last.
+    pub fn insert(&mut self, new: &BTreeMap<(u32, u32), Vec<Inst>>) {
+        let mut insts = Vec::with_capacity(self.insts.len() + new.len());
+        for (number, block) in (0u32..).zip(&mut self.blocks) {
+            let old = block.insts.clone();
+            block.insts.start = insts.len() as u32;
+            for at in old.start..=old.end {
+                insts.extend(new.get(&(number, at)).into_iter().flatten().cloned());
+                insts.extend(self.insts.get(at as usize).filter(|_| at < old.end).cloned());
+            }
+            block.insts.end = insts.len() as u32;
+        }
+        self.insts = insts;
     }
 
     /// Whether each instruction runs once at most, and none waits for anybody but threads of the CTA: there are no loops, and nothing is called.

@@ -14,7 +14,7 @@ use crate::ir::{BarrierOp, Body, Cfg, Inst, Module, Op, Space};
 pub fn insert_yields(module: &mut Module) {
     for body in module.functions.iter_mut().filter_map(|function| function.body.as_mut()) {
         while let Some(places) = Some(places(body)).filter(|places| !places.is_empty()) {
-            insert(body, &places);
+            body.insert(&places);
         }
     }
 }
@@ -77,8 +77,8 @@ fn is_shuffle(op: &Op) -> bool {
 /// A block, and the instruction in front of which it is, or the end of the block's.
 type Place = (u32, u32);
 
-/// The places of a body, each with a shuffle that it is for.
-fn places(body: &Body) -> BTreeMap<Place, u32> {
+/// What is to be put into a body: each stands for the shuffle that it is for.
+fn places(body: &Body) -> BTreeMap<Place, Vec<Inst>> {
     let mut places = BTreeMap::new();
     let has = |is: fn(&Op) -> bool| body.insts.iter().any(|inst| is(&inst.op));
     if !has(is_load) || !has(is_store) || !has(is_shuffle) {
@@ -113,16 +113,19 @@ fn places(body: &Body) -> BTreeMap<Place, u32> {
     }
     let innermost = body.innermost_loops();
     for block in blocks {
+        let later = ops(block).rev().scan(end(&follows, block), |later, (_, op)| {
+            let behind = *later;
+            *later = behind.before(op);
+            Some(behind)
+        });
+        let mut later: Vec<Later> = later.collect();
         let mut before = begins[block];
         for (shuffle, op) in ops(block) {
-            if is_shuffle(op) && before == Before::Load {
-                let rest = ops(block).rev().take_while(|(inst, _)| *inst > shuffle);
-                if rest.fold(end(&follows, block), |later, (_, op)| later.before(op)) == Later::Store {
-                    let place = outside(body, &cfg, innermost[block]).unwrap_or((block as u32, shuffle));
-                    places.insert(place, shuffle);
-                }
-                // What more there is shows when that has been put in.
-                break;
+            if later.pop() == Some(Later::Store) && is_shuffle(op) && before == Before::Load {
+                let place = outside(body, &cfg, innermost[block]).unwrap_or((block as u32, shuffle));
+                let op = Op::Barrier(BarrierOp::Yield);
+                places.insert(place, vec![Inst { guard: None, op, ..body.insts[shuffle as usize].clone() }]);
+                before = Before::Barrier;
             }
             before = before.behind(op);
         }
@@ -142,21 +145,5 @@ fn outside(body: &Body, cfg: &Cfg, innermost: Option<u32>) -> Option<Place> {
     match (entered.next(), entered.next()) {
         (Some(block), None) => Some((block.0, body.blocks[block.0 as usize].insts.end)),
         _ => None,
-    }
-}
-
-fn insert(body: &mut Body, places: &BTreeMap<Place, u32>) {
-    let old = std::mem::take(&mut body.insts);
-    for (number, block) in (0u32..).zip(&mut body.blocks) {
-        let insts = block.insts.clone();
-        block.insts.start = body.insts.len() as u32;
-        for inst in insts.start..=insts.end {
-            if let Some(shuffle) = places.get(&(number, inst)) {
-                let op = Op::Barrier(BarrierOp::Yield);
-                body.insts.push(Inst { guard: None, op, ..old[*shuffle as usize].clone() });
-            }
-            body.insts.extend(old.get(inst as usize).filter(|_| inst < insts.end).cloned());
-        }
-        block.insts.end = body.insts.len() as u32;
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn tell_apart(body: &mut Body) {
     for (reg, uses) in several {
         splits.extend(of_register(body, &cfg, *reg, uses).into_iter().map(|(write, reads)| (*reg, write, reads)));
     }
-    let mut copies: BTreeMap<u32, Vec<Inst>> = BTreeMap::new();
+    let mut copies: BTreeMap<(u32, u32), Vec<Inst>> = BTreeMap::new();
     for (reg, write, reads) in splits {
         let own = Reg(body.regs.len() as u32);
         let ty = body.regs[reg.0 as usize].ty;
@@ -59,7 +59,9 @@ pub(super) fn tell_apart(body: &mut Body) {
             operand.reg().into_iter().filter(|written| **written == reg).for_each(|written| *written = own);
         });
         let op = Op::Mov { ty: ty.to_bits(), dst: reg, src: Operand::Reg(own) };
-        copies.entry(write).or_default().push(Inst { op, guard: None, ..inst.clone() });
+        let copy = Inst { op, guard: None, ..inst.clone() };
+        let block = body.blocks.partition_point(|block| block.insts.end <= write);
+        copies.entry((block as u32, write + 1)).or_default().push(copy);
         for (block, place) in reads {
             let operands = match place {
                 Place::Inst(inst) => body.insts[inst as usize].operands_mut(),
@@ -71,7 +73,7 @@ pub(super) fn tell_apart(body: &mut Body) {
         }
     }
     if !copies.is_empty() {
-        insert(body, &copies);
+        body.insert(&copies);
     }
 }
 
@@ -144,19 +146,4 @@ fn of_register(body: &Body, cfg: &Cfg, reg: Reg, uses: &Uses) -> Vec<(u32, Vec<(
     };
     let found = alone.into_iter().enumerate().filter(|(at, reads)| !reads.is_empty() && stands_alone(*at));
     found.map(|(at, reads)| (uses.writes[at].0, reads)).collect()
-}
-
-/// Puts instructions behind others.
-fn insert(body: &mut Body, behind: &BTreeMap<u32, Vec<Inst>>) {
-    let mut insts = Vec::with_capacity(body.insts.len() + behind.len());
-    for block in &mut body.blocks {
-        let old = block.insts.clone();
-        block.insts.start = insts.len() as u32;
-        for number in old {
-            insts.push(body.insts[number as usize].clone());
-            insts.extend(behind.get(&number).into_iter().flatten().cloned());
-        }
-        block.insts.end = insts.len() as u32;
-    }
-    body.insts = insts;
 }
