@@ -48,13 +48,14 @@ INTEGERS = WORDS[:1024]
 SMALL = [(index * 7) % 61 - 20 for index in range(256)]
 FLOATS = {"f32": pack("f", SMALL), "f64": pack("d", SMALL[:128]), "f16": pack("e", SMALL + SMALL), "bf16": b"".join(map(bf16, SMALL + SMALL))}
 # Bits of subnormal numbers and their neighbours, each with each.
-TINY = {ty: [*(sign | bits for sign in (0, 1 << 8 * size - 1) for bits in (0, 1, least // 2, least - 1, least, least + least // 2))] for ty, size, least in (("f32", 4, 1 << 23), ("f64", 8, 1 << 52), ("f16", 2, 1 << 10), ("bf16", 2, 1 << 7))}
+TINY = {"f32": ("I", 1 << 31, 1 << 23), "f64": ("Q", 1 << 63, 1 << 52), "f16": ("H", 1 << 15, 1 << 10), "bf16": ("H", 1 << 15, 1 << 7)}
 
 
-def tiny(ty, kind, turned=False):
-    """All pairs of them: one of each, or the `turned` other one, as bytes."""
-    pairs = [(a, b) for a in TINY[ty] for b in TINY[ty]]
-    return pack(kind, [pair[turned] for pair in pairs])
+def tiny(ty):
+    """All pairs of them: one of each, and the other one, as bytes."""
+    code, negative, least = TINY[ty]
+    bits = [sign | bits for sign in (0, negative) for bits in (0, 1, least // 2, least - 1, least, least + least // 2)]
+    return [pack(code, column) for column in zip(*((a, b) for a in bits for b in bits))]
 
 
 REVERSED = {ty: content[::-1] for ty, content in FLOATS.items()}
@@ -69,8 +70,8 @@ def reductions():
             before, values = (FLOATS[plain], OTHER[plain]) if plain in FLOATS else (INTEGERS[::-1], INTEGERS)
             body = load(1024) + TO_ASYNC + one(*[f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}.{ty} [%out], [%buf], 1024;", *DONE] * 2)
             yield Case(f"reduction to global memory, {op}.{ty}", kernel(body), out=before, input=values)
-    for ty, kind in (("f32", "I"), ("f64", "Q"), ("noftz.f16", "H"), ("noftz.bf16", "H")):
-        before, values = (tiny(ty.removeprefix("noftz."), kind, turned) for turned in (False, True))
+    for ty in ("f32", "f64", "noftz.f16", "noftz.bf16"):
+        before, values = tiny(ty.removeprefix("noftz."))
         body = load(2048) + TO_ASYNC + one(f"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.{ty} [%out], [%buf], {len(values)};", *DONE)
         yield Case(f"reduction to global memory of subnormal numbers, add.{ty}", kernel(body), out=before, input=values.ljust(2048, b"\0"))
     for op, ty in (("and", "b32"), ("or", "b32"), ("xor", "b32"), ("add", "u32"), ("add", "s32"), ("add", "u64"), ("inc", "u32"), ("dec", "u32"), ("min", "u32"), ("min", "s32"), ("max", "u32"), ("max", "s32")):
