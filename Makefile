@@ -43,7 +43,7 @@ demo: release
 # to make. Many tests wait for something, and clients are fetched: several at once keep two cores busy. What each prints comes when it ends.
 test: lint debug
 	$(MAKE) --no-print-directory --jobs=3 --output-sync=target PROFILE=debug APPS_ARGS=--quick \
-	  unit unit-programs test-apps fuzz-briefly sweep $(if $(COMPILER),sweep-compiled) suite
+	  COMPILED_MOST=150 COMPILED_EVERY=5 unit unit-programs test-apps fuzz-briefly sweep $(if $(COMPILER),sweep-compiled) suite
 
 # What sweeps and suite are run on: release, or debug. (Variables of the command line are exported; nvcc takes LIBRARIES for its own.)
 PROFILE = release
@@ -76,8 +76,8 @@ TESTS = $(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs xtask/tests/*.
 
 # Both fuzzers, for as long as every test run can afford.
 fuzz-briefly: debug
-	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
-	$(TARGET)/debug/kernel-fuzz --seed 1 --seconds 20
+	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 12
+	$(TARGET)/debug/kernel-fuzz --seed 1 --seconds 12
 
 # Every function of the driver with arguments good and bad, for as long as FUZZ_SECONDS says, from a seed that is printed.
 fuzz:
@@ -104,14 +104,14 @@ sweep: $(PROFILE)
 	WARPLOOM_JIT=off python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
 SWEEP_FAMILIES = .
 
-# The same of compiled code, which has to be there for all but listed tests; and how many of each family that are. Of products of warpgroups each fifth kind: compiling
-# all takes a minute.
+# The same of compiled code, which has to be there for all but listed tests; and how many of each family that are. `make test` has no more tests of a family
+# compiled than COMPILED_MOST, and each COMPILED_EVERYth kind of products of warpgroups: all take two minutes more.
 sweep-compiled: $(PROFILE)
 	@scripts/need.sh python3-numpy
 	SWEEP_LIBCUDA=$(LIBCUDA) CUDA_CACHE_DISABLE=1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
-	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)'
+	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)' $(COMPILED_MOST:%=--most %)
 	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/mma_special.py --check tests/goldens/mma_special.json $(LIBCUDA)
-	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/wgmma_reals.py --every 5 --check tests/goldens/wgmma_reals.json $(LIBCUDA)
+	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/wgmma_reals.py $(COMPILED_EVERY:%=--every %) --check tests/goldens/wgmma_reals.json $(LIBCUDA)
 	WARPLOOM_JIT=always CUDA_CACHE_DISABLE=1 python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
 # Comparisons and texture instructions, which are many or left to the interpreter anyway, would take as long again.
 COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special|mma|mma-sp|wmma|ldmatrix)$$

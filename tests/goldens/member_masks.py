@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records what exchanges between the lanes of a warp do with member masks of every kind (PTX ISA 9.7.9.6, 9.7.13.2, 9.7.13.8 to 9.7.13.12: what they do is not
 defined where a mask does not have the lane that executes them): of registers and constants, the same for all lanes or not, for all of a warp and a half of it.
-Prints JSON: for each instruction, kind of mask and half what the kernel's end answers, and what the lanes get. Each case has a process of its own; one that does
-not end in time is a hang.
+Prints JSON: for each instruction, kind of mask and half what the kernel's end answers, and what the lanes get. A process ends behind a case that fails; one that
+does not end in time is a hang.
 
     member_masks.py [LIBCUDA] > member_masks.json
     member_masks.py --check member_masks.json [LIBCUDA]
@@ -11,6 +11,7 @@ import ctypes as C
 import json
 import subprocess
 import sys
+import threading
 
 import recorded
 
@@ -79,38 +80,61 @@ OUT:
 """
 
 
-def one(library, *case):
-    """What a process of its own prints."""
+def run(library, cases):
+    """Prints what cases answer, a line each, up to one that fails: that takes the context with it."""
     driver = recorded.Driver(library)
-    function, _ = driver.kernel(text(*case))
     out, masks = driver.memory(128), driver.memory(128)
-    driver.call("cuMemcpyHtoD_v2", masks, (C.c_uint32 * 32)(*MASKS[case[1]]), C.c_size_t(128))
-    driver.call("cuMemsetD32_v2", out, 0, C.c_size_t(32))
-    driver.launch(function, 32, out, masks)
-    status = driver.library.cuCtxSynchronize()
-    results = (C.c_uint32 * 32)()
-    if status == 0:
+    for case in cases:
+        function, module = driver.kernel(text(*case))
+        driver.call("cuMemcpyHtoD_v2", masks, (C.c_uint32 * 32)(*MASKS[case[1]]), C.c_size_t(128))
+        driver.call("cuMemsetD32_v2", out, 0, C.c_size_t(32))
+        driver.launch(function, 32, out, masks)
+        status = driver.library.cuCtxSynchronize()
+        if status:
+            print(json.dumps({"run": status, "lanes": None}))
+            return
+        results = (C.c_uint32 * 32)()
         driver.call("cuMemcpyDtoH_v2", results, out, C.c_size_t(128))
-    print(json.dumps({"run": status, "lanes": " ".join(f"{word:x}" for word in results) if status == 0 else None}))
+        print(json.dumps({"run": 0, "lanes": " ".join(f"{word:x}" for word in results)}), flush=True)
+        driver.call("cuModuleUnload", module)
 
 
-def answer(library, case):
-    command = [sys.executable, __file__, "--one", library, json.dumps(case)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        return {"run": "hang", "lanes": None}
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def some_answers(library, cases):
+    """What the first cases answer, in a process of their own: one at least."""
+    command = [sys.executable, __file__, "--run", library, json.dumps(cases)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    found, hangs = [], threading.Event()
+
+    def end():
+        hangs.set()
+        process.kill()
+
+    while True:
+        late = threading.Timer(SECONDS, end)
+        late.start()
+        line = process.stdout.readline()
+        late.cancel()
+        if not line:
+            break
+        found.append(json.loads(line))
+    status = process.wait()
+    if hangs.is_set():
+        found.append({"run": "hang", "lanes": None})
+    else:
+        assert status == 0 and found, f"{cases[len(found):][:1]}: exit status {status}"
+    return found
 
 
 def cases(driver):
     names = ("form", "masks", "half", "constant")
-    return [{**dict(zip(names, case)), **answer(driver.library._name, case)} for case in CASES]
+    answers = []
+    while len(answers) < len(CASES):
+        answers += some_answers(driver.library._name, CASES[len(answers):])
+    return [{**dict(zip(names, case)), **answer} for case, answer in zip(CASES, answers, strict=True)]
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one"]:
-        one(sys.argv[2], *json.loads(sys.argv[3]))
+    if sys.argv[1:2] == ["--run"]:
+        run(sys.argv[2], json.loads(sys.argv[3]))
     else:
         sys.exit(recorded.main(sys.argv[1:], cases, "exchanges"))

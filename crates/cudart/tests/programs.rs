@@ -58,8 +58,10 @@ fn programs_print_what_they_say() {
         assert!(!expected.is_empty(), "{name} says what it prints");
         let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
         let only = marked(&texts, "//@").concat();
+        let name = name.trim_end_matches(".cu");
+        let objects = program::compile(toolkit, name, &sources, &options);
         for major in [12, 13].into_iter().filter(|major| only.is_empty() || only == major.to_string()) {
-            let built = program::build(toolkit, name.trim_end_matches(".cu"), &sources, major, &options);
+            let built = program::link(toolkit, name, &objects, major, &options);
             let printed = program::output(&built, |_| {});
             if printed.trim_end() != expected {
                 wrong.push(format!("{name} with runtime {major} prints\n{printed}instead of\n{expected}\n"));

@@ -10,6 +10,9 @@ mod pypi;
 #[path = "support/runner.rs"]
 mod runner;
 
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
 /// A host function prints while the thread that queued it goes on: where its lines stand is chance. They come last here.
 fn settled(text: &str) -> String {
     let chance = |line: &&str| line.starts_with("    in host function") || line.starts_with("    callback status");
@@ -20,10 +23,11 @@ fn settled(text: &str) -> String {
 #[test]
 fn every_line_is_as_recorded() {
     let Some(toolkit) = compiler::compiler() else { return };
+    let objects = program::compile(toolkit, "scenarios", &["scenarios.cu"], &[]);
     for major in [12, 13] {
         let golden = program::root().join(format!("tests/goldens/runtime/scenarios_{major}.golden"));
         let recorded = std::fs::read_to_string(golden).expect("the recording is there");
-        let built = program::build(toolkit, "scenarios", &["scenarios.cu"], major, &[]);
+        let built = program::link(toolkit, "scenarios", &objects, major, &[]);
         let (ours, recorded) = (settled(&program::output(&built, |_| {})), settled(&recorded));
         let different: Vec<String> = ours
             .lines()
@@ -36,14 +40,23 @@ fn every_line_is_as_recorded() {
     }
 }
 
+/// The program of `states.cu`, made once; none where there is no compiler.
+fn states() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let toolkit = compiler::compiler()?;
+        Some(program::link(toolkit, "states", &program::compile(toolkit, "states", &["states.cu"], &[]), 13, &[]))
+    });
+    built.as_deref()
+}
+
 #[test]
 fn states_of_the_process_are_as_recorded() {
-    let Some(toolkit) = compiler::compiler() else { return };
-    let built = program::build(toolkit, "states", &["states.cu"], 13, &[]);
+    let Some(built) = states() else { return };
     for state in ["nodevice", "host", "forked"] {
         let golden = program::root().join(format!("tests/goldens/runtime/{state}.txt"));
         let recorded = std::fs::read_to_string(golden).expect("the recording is there");
-        let ours = program::output(&built, |command| {
+        let ours = program::output(built, |command| {
             command.arg(state).env("WARPLOOM_CUDA_VERSION", "13.0");
             if state == "nodevice" {
                 command.env("CUDA_VISIBLE_DEVICES", "");
@@ -55,23 +68,22 @@ fn states_of_the_process_are_as_recorded() {
 
 #[test]
 fn a_driver_that_is_missing_or_too_old_is_insufficient() {
-    let Some(toolkit) = compiler::compiler() else { return };
-    let built = program::build(toolkit, "driver", &["states.cu"], 13, &[]);
+    let Some(built) = states() else { return };
     let answers = |version: &str| {
         format!(
             "  cudaGetDeviceCount = 35 last 35\n  cudaDriverGetVersion = 0 last 35\n    {version}\n  \
              cudaRuntimeGetVersion = 0 last 35\n  cudaFree = 35 last 35\n"
         )
     };
-    let old = program::output(&built, |command| {
+    let old = program::output(built, |command| {
         command.arg("driver").env("WARPLOOM_CUDA_VERSION", "12.4");
     });
     assert_eq!(old, answers("12040"));
     // A folder without a driver.
-    let alone = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime_alone");
+    let alone = Path::new(env!("CARGO_TARGET_TMPDIR")).join("runtime_alone");
     std::fs::create_dir_all(&alone).expect("the scratch folder takes folders");
     std::fs::copy(library::folder().join("libcudart.so.13"), alone.join("libcudart.so.13")).expect("a library copies");
-    let missing = program::output(&built, |command| {
+    let missing = program::output(built, |command| {
         command.arg("driver").env("LD_LIBRARY_PATH", &alone);
     });
     assert_eq!(missing, answers("0"));

@@ -21,6 +21,10 @@ impl Toolkit {
         self.version
     }
 
+    pub(crate) fn major(&self) -> &'static str {
+        self.version.split('.').next().unwrap_or_default()
+    }
+
     /// Where it is; programs may be put there.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -28,10 +32,9 @@ impl Toolkit {
 
     /// The packages lack the name by which linkers look for the shared runtime library.
     fn name_library(&self) {
-        let major = self.version.split('.').next().unwrap_or_default();
         let name = self.folder.join("lib/libcudart.so");
         if name.symlink_metadata().is_err() {
-            symlink(format!("libcudart.so.{major}"), name).expect("the build folder takes links");
+            symlink(format!("libcudart.so.{}", self.major()), name).expect("the build folder takes links");
         }
     }
 
@@ -87,6 +90,12 @@ pub(crate) fn toolkits() -> &'static [Toolkit] {
         all.iter().for_each(Toolkit::name_library);
         all
     })
+}
+
+/// The newest of each major version, for what is another matter in no two versions of one: all three take half as long again.
+pub(crate) fn one_of_each_major_version() -> impl Iterator<Item = &'static Toolkit> {
+    let newer = |toolkit: &Toolkit| toolkits().iter().find(|other| other.major() == toolkit.major());
+    toolkits().iter().filter(move |toolkit| newer(toolkit).is_some_and(|newer| newer.version == toolkit.version))
 }
 
 /// A toolkit of packages, whose files lie in `folder`.

@@ -15,10 +15,30 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Compiles the sources, paths in `tests/cuda`, for the runtime of a major version; where the program is.
-pub(crate) fn build(toolkit: &Path, name: &str, sources: &[&str], major: u32, options: &[&str]) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}_{major}"));
+/// Where what is made of a program goes.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
+    folder
+}
+
+/// Compiles the sources, paths in `tests/cuda`, into objects, which do not depend on the runtime that they are linked with.
+pub(crate) fn compile(toolkit: &Path, name: &str, sources: &[&str], options: &[&str]) -> Vec<PathBuf> {
+    let folder = scratch(&format!("{name}_objects"));
+    let object = |source: &&str| {
+        let source = root().join("tests/cuda").join(source);
+        let object = folder.join(source.file_name().expect("a source has a name")).with_extension("o");
+        let mut command = Command::new(toolkit.join("bin/nvcc"));
+        command.args(["-std=c++17", "-w", "-gencode", "arch=compute_75,code=compute_75", "-c", "-o"]);
+        run(command.arg(&object).args(options).arg(source)).unwrap_or_else(|why| panic!("{why}"));
+        object
+    };
+    sources.iter().map(object).collect()
+}
+
+/// Links objects with the runtime of a major version; where the program is.
+pub(crate) fn link(toolkit: &Path, name: &str, objects: &[PathBuf], major: u32, options: &[&str]) -> PathBuf {
+    let folder = scratch(&format!("{name}_{major}"));
     let libraries = library::folder();
     for (built, linked) in [("libcuda.so.1", "libcuda.so"), (&*format!("libcudart.so.{major}"), "libcudart.so")] {
         let link = folder.join(linked);
@@ -29,9 +49,8 @@ pub(crate) fn build(toolkit: &Path, name: &str, sources: &[&str], major: u32, op
     }
     let program = folder.join("program");
     let mut command = Command::new(toolkit.join("bin/nvcc"));
-    command.args(["-std=c++17", "-w", "-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75", "-o"]);
-    command.arg(&program).args(options);
-    command.args(sources.iter().map(|source| root().join("tests/cuda").join(source)));
+    command.args(["-w", "-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75", "-o"]);
+    command.arg(&program).args(options).args(objects);
     command.arg("-L").arg(&folder).arg("-L").arg(toolkit.join("lib")).arg("-lcuda");
     run(&mut command).unwrap_or_else(|why| panic!("{why}"));
     program
