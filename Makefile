@@ -53,7 +53,9 @@ lint:
 	@scripts/need.sh cc
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --lib $(NOT_LINKED:%=--exclude %)
+# Libraries that programs load: none of Rust's reads their pages, nor those of commands.
+NOT_LINKED = warploom-cudart11 warploom-cudart12 warploom-cudart13 warploom-nvml
 
 # One selection of packages for the libraries, their tests and xtask: another (`cargo xtask` is one) has other features, and builds most crates again.
 debug: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
@@ -102,6 +104,7 @@ sweep: $(PROFILE)
 	WARPLOOM_JIT=off python3 tests/goldens/mma_special.py --check tests/goldens/mma_special.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/wgmma_reals.py --check tests/goldens/wgmma_reals.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
+	WARPLOOM_JIT=off python3 tests/goldens/texture_forms.py --check tests/goldens/texture_forms.json $(LIBCUDA)
 SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are. `make test` has no more tests of a family

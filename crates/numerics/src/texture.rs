@@ -12,6 +12,7 @@ mod channel;
 mod compressed;
 mod cube;
 mod filter;
+mod gradient;
 mod level;
 mod vector;
 
@@ -24,5 +25,6 @@ pub use channel::{
 pub use compressed::{BLOCK_SIDE, Compression};
 pub use cube::{CUBE_FACES, across_edge, cube_face, cube_gradient, share_corner};
 pub use filter::{UNIT, blend, split_slices, square_weights};
-pub use level::{LevelRange, Levels, level_of_gradients};
+pub use gradient::level_of_gradients;
+pub use level::{LevelRange, Levels};
 pub use vector::SamplingVectors;

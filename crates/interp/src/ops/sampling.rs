@@ -148,6 +148,12 @@ impl Reading {
         fraction.to_bits()
     }
 
+    /// A texel's channel, with its sign, as the result of a sum in which it has all the weight: subnormal numbers are none there, and channels of 8 bits with a sign
+    /// are stretched to 16 (recorded on an H200).
+    fn alone(self, raw: u32) -> u32 {
+        blend(self.numbers(), &[self.term(raw), 0, 0, 0], &[UNIT, 0, 0, 0])
+    }
+
     /// A channel of the border colour, as a texel would have it.
     fn border(self, texels: &Texels, color: f32) -> u32 {
         let bits = 8 * texels.channel.bytes() as u32;
@@ -199,16 +205,17 @@ fn channel_of(texel: u128, channel: Channel, index: usize) -> u32 {
     extended((texel >> (8 * channel.bytes() as usize * index)) as u32, channel)
 }
 
-/// The footprint for gradients in texels, of textures and fetches that are sampled along it: planes whose texels are interpolated, but for whole numbers.
-fn footprint_of(texture: &Texture, site: &TextureSite, x: [f32; 3], y: [f32; 3]) -> Option<Footprint> {
+/// The footprint for gradients by so many texels, of textures and fetches that are sampled along it: rows and planes whose texels are interpolated, but for whole numbers.
+fn footprint_of(texture: &Texture, site: &TextureSite, gradients: [[f32; 3]; 2], by: [u32; 3]) -> Option<Footprint> {
     let Texture { sampler, .. } = texture;
     let base = texture.base();
     let Coordinates::Float(rows) = &site.coordinates else { return None };
     let whole = matches!(reading(base, sampler, 0), Reading::Number(Numbers::Whole { .. }));
-    if rows.len() != 2 || !sampler.linear || whole {
+    if rows.len() > 2 || !sampler.linear || whole {
         return None;
     }
-    Footprint::new([x[0], x[1]], [y[0], y[1]], sampler.anisotropy)
+    let [x, y] = gradients.map(|[x, y, _]| [x, y]);
+    Footprint::new(x, y, [by[0], by[1]], sampler.anisotropy)
 }
 
 impl Machine<'_> {
@@ -221,7 +228,11 @@ impl Machine<'_> {
     ) -> Result<[u32; 4], FaultKind> {
         let word = |rows: &[u32], index: usize| rows.get(index).map_or(0, |&row| self.frame.r32[row as usize][lane]);
         let float = |rows: &[u32], index: usize| f32::from_bits(word(rows, index));
-        let offset = std::array::from_fn(|index| offset(word(&site.offset, index)));
+        let offset: [i32; 3] = match site.offset.as_slice() {
+            // A single one's bits go on above the four of x: below 0 it leads out of the row that one dimension is (recorded on an H200).
+            &[row] => [0, 4, 8].map(|bit| offset(self.frame.r32[row as usize][lane] >> bit)),
+            rows => std::array::from_fn(|index| offset(word(rows, index))),
+        };
         let [first, count] = texture.layers;
         let asked = site.layer.map_or(0, |row| self.frame.r32[row as usize][lane]);
         // Past the last layer is the last (CUDA programming guide, "Layered Textures"), but not for whole numbers.
@@ -254,23 +265,21 @@ impl Machine<'_> {
             Level::Given(row) => range.at(f32::from_bits(self.frame.r32[*row as usize][lane])),
             Level::Gradients(steps) => {
                 let base = texture.base();
-                let in_texels = |rows: &Vec<u32>| -> [f32; 3] {
+                let [x, y] = [&steps[0], &steps[1]].map(|rows| -> [f32; 3] {
                     let step: [f32; 3] = std::array::from_fn(|index| float(rows, index));
-                    let step = match &site.coordinates {
+                    match &site.coordinates {
                         Coordinates::Direction(rows) => {
                             let [x, y] = cube_gradient(std::array::from_fn(|index| float(rows, index)), step);
                             [x, y, 0.0]
                         }
+                        // Found as the difference of two places, as of directions (recorded on an H200).
+                        _ if dimensions == 3 => std::array::from_fn(|index| (at[index] + step[index]) - at[index]),
                         _ => step,
-                    };
-                    let normalized = texture.sampler.normalized || base.cube;
-                    std::array::from_fn(
-                        |index| if normalized { step[index] * base.size[index] as f32 } else { step[index] },
-                    )
-                };
-                let [x, y] = [in_texels(&steps[0]), in_texels(&steps[1])];
-                footprint = footprint_of(texture, site, x, y);
-                range.at(footprint.map_or_else(|| level_of_gradients(x, y), |footprint| footprint.level))
+                    }
+                });
+                let texels = if texture.sampler.normalized || base.cube { base.size } else { [1; 3] };
+                footprint = footprint_of(texture, site, [x, y], texels);
+                range.at(footprint.map_or_else(|| level_of_gradients(x, y, texels), |footprint| footprint.level))
             }
         };
         let place = Place { at, dimensions, slice, offset };
@@ -325,8 +334,9 @@ impl Machine<'_> {
         }
         let reading = reading(texels, &texture.sampler, channel);
         let raw = &taps.texels[channel];
-        let mut results: [u32; 4] = std::array::from_fn(|corner| reading.result(raw[corner]));
-        // What is gathered has no weights, but a corner of a cube that does not exist is made of the others.
+        // What is gathered goes through sums all the same, of which each has one texel.
+        let mut results: [u32; 4] = std::array::from_fn(|corner| reading.alone(raw[corner]));
+        // A corner of a cube that does not exist is made of the others.
         if let Some(missing) = taps.missing {
             let mut weights: [u32; 4] = std::array::from_fn(|corner| if corner == missing { UNIT } else { 0 });
             share_corner(&mut weights, missing);
@@ -367,7 +377,7 @@ impl Machine<'_> {
     fn filtered(&mut self, texture: &Texture, levels: Levels, place: &Place) -> Result<[u32; 4], FaultKind> {
         let Texture { sampler, .. } = texture;
         let base = &texture.levels[levels.first as usize];
-        if !sampler.linear && levels.weight == 0 {
+        if !sampler.linear && !sampler.linear_levels {
             let raw = self.nearest(base, sampler, place)?;
             return Ok(results(base, sampler, raw));
         }
@@ -429,7 +439,7 @@ impl Machine<'_> {
         let (rows, y) = match place.dimensions {
             // One dimension is sampled as one row of two, at its edge: with a border in y, half of what comes out is border.
             1 if sampler.address[1] == AddressMode::Border && !texels.layered => {
-                axis(texels, sampler, 1).between(0.0, 0)
+                axis(texels, sampler, 1).between(0.0, place.offset[1])
             }
             1 => ([Some(0); 2], 0),
             _ => axis(texels, sampler, 1).between(place.at[1], place.offset[1]),
@@ -485,6 +495,9 @@ impl Machine<'_> {
                 axis.outside = Outside::Clamp;
             }
             *texel = axis.nearest(place.at[index], place.offset[index]);
+        }
+        if place.dimensions == 1 && !texels.layered {
+            texel[1] = axis(texels, sampler, 1).nearest(0.0, place.offset[1]);
         }
         self.texel(texels, sampler, texel)
     }

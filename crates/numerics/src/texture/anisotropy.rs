@@ -1,8 +1,10 @@
 //! Samples along the longer axis of a footprint (CUDA driver API, `CUDA_TEXTURE_DESC::maxAnisotropy`).
 //!
 //! The manual says only what the field is called. The rest was read off an H200 (`tests/c/answers/anisotropy.c`): how many samples there are, where they lie, what
-//! each weighs, and how levels are stretched. Along an axis of the texture, weights of texels are the recorded ones to 1/256, and levels to 2/256; the hardware
-//! finds lengths with fewer operations, so that for gradients that lie askew the axes of its ellipses are up to a tenth shorter or longer.
+//! each weighs, and how levels are stretched. Along an axis of the texture, weights of texels are the recorded ones to 1/256. Of 120,000 levels, of gradients along axes and askew, and for three
+//! values of `maxAnisotropy`, 75 % are the recorded ones, and none is more than 6/256 from it.
+
+use super::gradient::{logarithm, longer_axis};
 
 /// The greatest ratios of axes that hardware has, and what it takes for each: two are none that it divides by exactly.
 const RATIOS: [(u32, f64); 8] = [(1, 1.0), (2, 2.0), (4, 4.0), (6, 5.9), (8, 8.0), (10, 10.0), (12, 11.8), (16, 16.0)];
@@ -19,35 +21,32 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The footprint for gradients in texels of the base along x and y of the screen, of a sampler with this `maxAnisotropy`. None where that asks for one sample at each
+    /// The footprint for gradients along x and y of the screen in a texture with so many texels, of a sampler with this `maxAnisotropy`. None where that asks for one sample at each
     /// place: then the level follows from the longer axis alone, [`level_of_gradients`](super::level_of_gradients).
-    pub fn new(x: [f32; 2], y: [f32; 2], most: u32) -> Option<Footprint> {
+    pub fn new(x: [f32; 2], y: [f32; 2], texels: [u32; 2], most: u32) -> Option<Footprint> {
         let &(_, most) = RATIOS.iter().rev().find(|(ratio, _)| *ratio <= most)?;
         if most == 1.0 {
             return None;
         }
-        let [x, y] = [x, y].map(|step| step.map(f64::from));
-        // The matrix that takes the circle to the ellipse, times itself turned over: its eigenvalues are the squares of the axes.
-        let (along_u, along_v, mixed) =
-            (x[0] * x[0] + y[0] * y[0], x[1] * x[1] + y[1] * y[1], x[0] * x[1] + y[0] * y[1]);
-        let (sum, apart) = (along_u + along_v, ((along_u - along_v).powi(2) + 4.0 * mixed * mixed).sqrt());
-        let long = ((sum + apart) / 2.0).sqrt();
+        let in_three = |[x, y]: [f32; 2]| [x, y, 0.0];
+        let (long, towards) = longer_axis(in_three(x), in_three(y), [texels[0], texels[1], 1]);
         if !long.is_finite() {
             return None;
         }
-        // Nothing is sampled more finely than texels lie.
-        let short = ((sum - apart).max(0.0) / 2.0).sqrt().max(1.0);
-        let ratio = (long / short).clamp(1.0, most);
-        let level = stretched((long / ratio).log2(), most);
-        let towards = if mixed == 0.0 {
-            if along_u >= along_v { [1.0, 0.0] } else { [0.0, 1.0] }
-        } else {
-            let (u, v) = (mixed, (along_v - along_u + apart) / 2.0);
-            let length = u.hypot(v);
-            [u / length, v / length]
+        let in_texels = |step: [f32; 2], index: usize| match step[index] {
+            step if step.is_nan() => 0.0,
+            step => f64::from(step) * f64::from(texels[index]),
         };
-        let apart = level.exp2();
-        let step = towards.map(|part| (part * apart) as f32);
+        // What the axes span is what the gradients span.
+        let spanned = (in_texels(x, 0) * in_texels(y, 1) - in_texels(x, 1) * in_texels(y, 0)).abs();
+        let short = if long > 0.0 { spanned / long } else { 0.0 };
+        let ratio_to = |short: f64| if long > short { (long / short).min(most) } else { 1.0 };
+        let of_ratio = |ratio: f64| stretched(logarithm(long / ratio).into(), most);
+        let level = of_ratio(ratio_to(short));
+        // Nothing is sampled more finely than texels lie.
+        let ratio = ratio_to(short.max(1.0));
+        let apart = of_ratio(ratio).exp2() / towards[0].hypot(towards[1]);
+        let step = [0, 1].map(|index| if long > 0.0 { (towards[index] * apart) as f32 } else { 0.0 });
         Some(Footprint { level: level as f32, step, ratio: ratio as f32 })
     }
 
@@ -71,7 +70,7 @@ impl Footprint {
 
 /// Levels between two are drawn to the nearer one, the more the more samples there may be.
 fn stretched(level: f64, most: f64) -> f64 {
-    if level <= 0.0 {
+    if level.is_infinite() {
         return level;
     }
     let by = if most >= 8.0 { 2.0 } else { 2.0 - 1.0 / most.min(4.0) };
@@ -83,7 +82,7 @@ mod tests {
     use super::*;
 
     fn of(long: f32, most: u32) -> Footprint {
-        Footprint::new([long, 0.0], [0.0, 1.0], most).unwrap()
+        Footprint::new([long, 0.0], [0.0, 1.0], [1; 2], most).unwrap()
     }
 
     #[test]
@@ -103,8 +102,8 @@ mod tests {
         assert_eq!(places, [-0.5, 0.5, -1.5, 1.5, -2.5, 2.5]);
         assert!(of_five.iter().zip([0.2, 0.2, 0.2, 0.2, 0.1, 0.1]).all(|((_, weight), is)| (weight - is).abs() < 1e-6));
         assert!(of(1.25, 16).samples().all(|(at, weight)| (at.abs() - 0.2).abs() < 1e-6 && weight == 0.5));
-        assert_eq!(Footprint::new([0.0, 3.0], [1.0, 0.0], 16).unwrap().step, [0.0, 1.0]);
-        let askew = Footprint::new([2.0, 2.0], [-1.0, 1.0], 16).unwrap();
+        assert_eq!(Footprint::new([0.0, 3.0], [1.0, 0.0], [1; 2], 16).unwrap().step, [0.0, 1.0]);
+        let askew = Footprint::new([2.0, 2.0], [-1.0, 1.0], [1; 2], 16).unwrap();
         assert!((askew.step[0] - askew.step[1]).abs() < 1e-6 && askew.step[0] > 0.0, "{askew:?}");
     }
 
@@ -126,8 +125,10 @@ mod tests {
             let found = of(long, most).level;
             assert!((found - level).abs() <= 2.0 / 256.0, "{long} of {most}: {found}");
         }
-        assert_eq!(Footprint::new([8.0, 0.0], [0.0, 1.0], 1), None);
-        assert_eq!(Footprint::new([f32::NAN, 0.0], [0.0, 1.0], 4), None);
-        assert!(Footprint::new([0.25, 0.0], [0.0, 0.1], 4).unwrap().level <= 0.0);
+        assert_eq!(Footprint::new([8.0, 0.0], [0.0, 1.0], [1; 2], 1), None);
+        assert_eq!(Footprint::new([f32::INFINITY, 0.0], [0.0, 1.0], [1; 2], 4), None);
+        let nothing = Footprint::new([f32::NAN, 0.0], [0.0; 2], [8; 2], 4).unwrap();
+        assert_eq!((nothing.level, nothing.step, nothing.ratio), (f32::NEG_INFINITY, [0.0; 2], 1.0));
+        assert!(Footprint::new([0.25, 0.0], [0.0, 0.1], [1; 2], 4).unwrap().level <= 0.0);
     }
 }

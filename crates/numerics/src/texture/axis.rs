@@ -42,16 +42,22 @@ pub fn offset(operand: u32) -> i32 {
     (operand << 28) as i32 >> 28
 }
 
-/// NaN counts as 0.
+/// NaN counts as 0, and so do subnormal numbers: one below 0 is not outside (recorded on an H200).
 #[inline]
 fn number(value: f32) -> f64 {
-    f64::from(if value.is_nan() { 0.0 } else { value })
+    f64::from(if value.is_nan() { 0.0 } else { normal(value) })
+}
+
+/// A number that is normal, or 0.
+#[inline(always)]
+pub(super) fn normal(value: f32) -> f32 {
+    if value.abs() < f32::MIN_POSITIVE { 0.0 } else { value }
 }
 
 /// The step of a normalised coordinate, in the first of periods of so many steps, a power of 2: all of this is exact.
 #[inline]
 fn first_period(coordinate: f32, steps: f32, period: f32) -> f64 {
-    let step = (coordinate * steps).floor();
+    let step = (normal(coordinate) * steps).floor();
     number(step - (step * (1.0 / period)).floor() * period)
 }
 
@@ -166,6 +172,13 @@ mod tests {
         let three = Axis { size: 3, ..axis(Outside::Wrap, true) };
         assert_eq!([0x3eaa_aaab, 0x3eaa_aab0].map(|bits| three.nearest(f32::from_bits(bits), 0)), [Some(0), Some(1)]);
         assert_eq!(three.nearest(-0.333_333_3, 0), Some(1));
+        for (outside, normalized, texel) in
+            [(Outside::Border, false, None), (Outside::Border, true, None), (Outside::Wrap, true, Some(3))]
+        {
+            let least = f32::MIN_POSITIVE;
+            let found = [-least, -least / 2.0].map(|at| axis(outside, normalized).nearest(at, 0));
+            assert_eq!(found, [texel, Some(0)], "{outside:?}");
+        }
     }
 
     #[test]

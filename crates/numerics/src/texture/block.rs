@@ -38,6 +38,13 @@ struct Steps {
     below: u32,
 }
 
+/// Coordinates that are normal numbers, or 0.
+#[inline(always)]
+fn normal<V: SamplingVectors>(v: V, coordinates: V::Words) -> V::Words {
+    let size = v.and(coordinates, v.splat(i32::MAX as u32));
+    v.if_greater(size, v.splat(f32::MIN_POSITIVE.to_bits() - 1), coordinates, v.splat(0))
+}
+
 impl Ruler {
     /// Of an axis without a border.
     pub fn new(axis: &Axis) -> Ruler {
@@ -68,10 +75,10 @@ impl Ruler {
         let inside = match self.way {
             // Of NaN and before the beginning there is nothing above 0.
             Way::Ends => v.smaller(float(v, self.end), coordinates),
-            Way::Again => v.fraction(coordinates),
+            Way::Again => v.fraction(normal(v, coordinates)),
             Way::Back(steps) => {
                 // Halves of the smallest numbers would be lost.
-                let step = v.floor(v.mul(coordinates, float(v, steps)));
+                let step = v.floor(v.mul(normal(v, coordinates), float(v, steps)));
                 v.fraction(v.mul(step, float(v, 0.5 / steps)))
             }
         };
@@ -590,7 +597,7 @@ mod tests {
             2 => -300.0..3000.0f32,
             2 => (-3000..6000i32).prop_map(|at| at as f32 / 1024.0),
             1 => any::<f32>(),
-            1 => prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1e-40, 1e20, -1e20, f32::MAX]),
+            1 => prop::sample::select(vec![f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1e-40, -1e-40, 1e20, -1e20, f32::MAX]),
         ]
     }
 

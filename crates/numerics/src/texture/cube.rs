@@ -1,52 +1,66 @@
 //! Cubes: six square faces, named by a direction from the middle (CUDA programming guide, "Cubemap Textures").
 
+use super::axis::normal;
+
 /// Faces of a cube.
 pub const CUBE_FACES: u32 = 6;
 
-/// Steps of a coordinate along a face, as of a normalised one.
-const STEPS: f64 = (1u32 << 21) as f64;
+/// Steps of a coordinate along half a face, as of a normalised one.
+const STEPS: f64 = (1u32 << 20) as f64;
 
-/// The longest axis of a direction as the number of its face, its length, and the other two axes as they run on that face.
-fn on_face(direction: [f32; 3]) -> (u32, f32, f32, f32) {
-    let [x, y, z] = direction;
-    if z.abs() >= x.abs() && z.abs() >= y.abs() {
-        if z.is_sign_negative() { (5, z.abs(), -x, -y) } else { (4, z.abs(), x, -y) }
-    } else if y.abs() >= x.abs() {
-        if y.is_sign_negative() { (3, y.abs(), x, -z) } else { (2, y.abs(), x, z) }
-    } else if x.is_sign_negative() {
-        (1, x.abs(), z, -y)
-    } else {
-        (0, x.abs(), -z, -y)
+/// The face that a direction points to. Of axes that are equally long, z comes before y and y before x; NaN is shorter than any.
+fn face_of(direction: [f32; 3]) -> u32 {
+    let [x, y, z] = direction.map(|axis| if axis.is_nan() { -1.0 } else { axis.abs() });
+    let axis = if z >= x && z >= y { 2 } else { u32::from(y >= x) };
+    2 * axis + u32::from(direction[axis as usize] < 0.0)
+}
+
+/// The axes of a direction as they run on a face.
+fn along_face(face: u32, [x, y, z]: [f32; 3]) -> [f32; 2] {
+    match face {
+        0 => [-z, -y],
+        1 => [z, -y],
+        2 => [x, z],
+        3 => [x, -z],
+        4 => [x, -y],
+        _ => [-x, -y],
     }
 }
 
-/// Where a direction from the middle of a cube meets its surface: the number of the face, and normalised coordinates there. Of axes that are
-/// equally long, z comes before y and y before x; no direction at all meets the middle of face 4. The other axes are multiplied by the reciprocal of
-/// the longest, each rounded to `f32`, and the result is cut to steps: so 311,266 places recorded on an H100, but for 1.2 % of them, where its reciprocal is
-/// not the nearest number.
-pub fn cube_face(direction: [f32; 3]) -> (u32, [f32; 2]) {
-    let (face, long, s, t) = on_face(direction);
-    let reciprocal = 1.0 / long;
-    let at = |along: f32| match along * reciprocal {
-        part if part.is_nan() => 0.5,
-        part => ((f64::from(part.clamp(-1.0, 1.0)) + 1.0) / 2.0 * STEPS).floor() / STEPS,
-    };
-    (face, [at(s) as f32, at(t) as f32])
+/// A direction as NVIDIA's driver has it made before hardware sees it: times the reciprocal of its longest axis, NaN left out; that of an axis above 2^126 is subnormal, and so 0.
+fn projected(direction: [f32; 3]) -> [f32; 3] {
+    let reciprocal = normal(1.0 / direction.map(f32::abs).into_iter().fold(0.0, f32::max));
+    direction.map(|axis| normal(axis * reciprocal))
 }
 
-/// How fast the place on the face changes where the direction changes by `step`: in normalised coordinates.
-pub fn cube_gradient(direction: [f32; 3], step: [f32; 3]) -> [f32; 2] {
-    let (face, long, s, t) = on_face(direction);
-    let [x, y, z] = step;
-    let (along, s_step, t_step) = match face {
-        0 => (x, -z, -y),
-        1 => (-x, z, -y),
-        2 => (y, x, z),
-        3 => (-y, x, -z),
-        4 => (z, x, -y),
-        _ => (-z, -x, -y),
+/// Where a direction from the middle of a cube meets its surface: the number of the face, and normalised coordinates there. Of axes that are
+/// equally long, z comes before y and y before x; no direction at all meets the middle of face 4. The axes are multiplied by the reciprocal of
+/// the longest, each rounded to `f32`, and the result is cut to steps: so 311,266 places recorded on an H100, but for 1.2 % of them, where its reciprocal is
+/// not the nearest number; and so 8,000 directions with NaN, infinities, huge and tiny axes, recorded on an H200.
+pub fn cube_face(direction: [f32; 3]) -> (u32, [f32; 2]) {
+    let direction = projected(direction);
+    let face = face_of(direction);
+    // Cut before 1 is added, in which the smallest would be lost. NaN, as of 0 times infinity, counts as 0.
+    let at = |along: f32| match along {
+        _ if along.is_nan() => 0.5,
+        _ => ((STEPS + (f64::from(along.clamp(-1.0, 1.0)) * STEPS).floor()) / (2.0 * STEPS)) as f32,
     };
-    [(s, s_step), (t, t_step)].map(|(place, step)| (step * long - place * along) / (2.0 * long * long))
+    (face, along_face(face, direction).map(at))
+}
+
+/// How far the place on the face is from that of the direction `step` further on, in normalised coordinates. Over an edge, the face beyond it counts as if it lay flat beside this one.
+///
+/// So are the levels of 90,000 gradients that were recorded on an H200, but for those over edges, which are up to half a level less there.
+pub fn cube_gradient(direction: [f32; 3], step: [f32; 3]) -> [f32; 2] {
+    let here = projected(direction);
+    let mut there = projected(std::array::from_fn(|index| direction[index] + step[index]));
+    let (face, beyond) = (face_of(here), face_of(there));
+    let [axis, edge] = [face, beyond].map(|face| (face / 2) as usize);
+    if axis != edge {
+        there[edge] = (2.0 - there[axis].copysign(there[axis] * here[axis])).copysign(there[edge]);
+    }
+    let [here, there] = [here, there].map(|direction| along_face(face, direction));
+    std::array::from_fn(|index| (there[index] - here[index]) / 2.0)
 }
 
 /// The direction of a place on a face, whose coordinates run from -1 to 1 inside it.
@@ -71,7 +85,9 @@ pub fn across_edge(face: u32, at: [i64; 2], size: u32) -> Option<(u32, [u32; 2])
         _ => {}
     }
     let place = |index: i64| (index as f32 + 0.5) / size as f32 * 2.0 - 1.0;
-    let (next, _, s, t) = on_face(direction(face, place(at[0]), place(at[1])));
+    let beyond = direction(face, place(at[0]), place(at[1]));
+    let next = face_of(beyond);
+    let [s, t] = along_face(next, beyond);
     // What was the longest axis of the old face is the edge of the new one; the other one runs along it.
     let index = |part: f32| match part {
         1.0 => size - 1,
@@ -104,8 +120,19 @@ mod tests {
         assert_eq!(cube_face([1.0, 1.0, -4.0]), (5, [0.375, 0.375]));
         assert_eq!([[1.0; 3], [1.0, 1.0, 0.0]].map(|direction| cube_face(direction).0), [4, 2]);
         assert_eq!(cube_face([0.0; 3]), (4, [0.5, 0.5]));
-        let small = f32::from_bits(1);
+        let (small, huge) = (f32::from_bits(1), f32::MAX);
         assert_eq!(cube_face([small, -small, small]), (4, [1.0, 1.0]));
+        assert_eq!([cube_face([f32::NAN, 0.0, -small]), cube_face([0.0, 0.0, -0.0])], [(5, [0.5; 2]), (4, [0.5; 2])]);
+        for (direction, face) in [
+            ([0.0, 0.0, -huge], 4),
+            ([f32::INFINITY, 1.0, 0.0], 4),
+            ([0.0, 1.0, f32::INFINITY], 2),
+            ([1.0, f32::NEG_INFINITY, f32::NAN], 0),
+        ] {
+            assert_eq!(cube_face(direction), (face, [0.5; 2]), "{direction:?}");
+        }
+        // The smallest number below the middle.
+        assert_eq!(cube_face([0.0, f32::MIN_POSITIVE, 0.5]).1, [0.5, 0.5 - 1.0 / (1 << 21) as f32]);
     }
 
     #[test]
@@ -119,7 +146,7 @@ mod tests {
             (0x3e394549, 0x3fa281e0, 1198008),
         ] {
             let (face, [along, across]) = cube_face([f32::from_bits(x), 0.0, f32::from_bits(z)]);
-            assert_eq!((face, f64::from(along) * STEPS, across), (4, f64::from(steps), 0.5), "{x:#x}");
+            assert_eq!((face, f64::from(along) * 2.0 * STEPS, across), (4, f64::from(steps), 0.5), "{x:#x}");
         }
     }
 
@@ -129,6 +156,14 @@ mod tests {
             let (same, at) = cube_face(direction(face, 0.25, -0.5));
             assert_eq!((same, at), (face, [0.625, 0.25]));
         }
+    }
+
+    #[test]
+    fn a_step_over_an_edge_goes_on_beyond_it() {
+        assert_eq!(cube_gradient([1.0, 0.0, 0.0], [0.0, 0.25, 0.0]), [0.0, -0.125]);
+        // From a quarter before the edge of face 4 to a half behind it, on face 0.
+        assert_eq!(cube_gradient([0.75, 0.0, 1.0], [1.25, 0.0, 0.0]), [0.375, 0.0]);
+        assert_eq!(cube_gradient([0.0, 0.0, 1.0], [f32::NAN, 0.0, 0.0])[1], 0.0);
     }
 
     #[test]

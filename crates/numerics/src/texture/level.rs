@@ -56,16 +56,6 @@ impl LevelRange {
     }
 }
 
-/// The level of detail for gradients in texels: how long the longer axis of the ellipse is that a circle on the screen becomes, as a power of 2.
-///
-/// Hardware approximates that with fewer operations, and its levels differ from these by up to a fifth of a level.
-pub fn level_of_gradients(x: [f32; 3], y: [f32; 3]) -> f32 {
-    let dot = |a: [f32; 3], b: [f32; 3]| -> f64 { a.iter().zip(b).map(|(&a, b)| f64::from(a) * f64::from(b)).sum() };
-    let (along_x, along_y, mixed) = (dot(x, x), dot(y, y), dot(x, y));
-    let major = (along_x + along_y + ((along_x - along_y).powi(2) + 4.0 * mixed * mixed).sqrt()) / 2.0;
-    (major.log2() / 2.0) as f32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,13 +87,5 @@ mod tests {
         assert_eq!([0.0, 9.0].map(|level| levels(some, level)), [(1, 51), (3, 76)]);
         assert_eq!(levels(LevelRange { clamp: [4.0, 3.0], ..ALL }, 0.0), (4, 0));
         assert_eq!(LevelRange { bias: 100.0, ..some }.base(), Levels { first: 1, weight: 51 });
-    }
-
-    #[test]
-    fn gradients_give_levels() {
-        assert_eq!(level_of_gradients([4.0, 0.0, 0.0], [0.0, 4.0, 0.0]), 2.0);
-        assert_eq!(level_of_gradients([0.0, 0.5, 0.0], [0.0; 3]), -1.0);
-        assert_eq!(level_of_gradients([0.0; 3], [0.0; 3]), f32::NEG_INFINITY);
-        assert_eq!(level_of_gradients([2.0, 0.0, 0.0], [2.0, 0.0, 0.0]), 1.5);
     }
 }
