@@ -74,8 +74,7 @@ fn length_by_root(sizes: [f64; 3]) -> f64 {
     part(first, 11, 4, 4) + part(second, 121, 9, 32) + part(third, 11, 6, 4)
 }
 
-/// The longer axis of the ellipse that a circle on the screen becomes in a texture with so many texels (1 where gradients count texels already), for gradients along x and y of the screen: about how
-/// long it is, in texels, and where it points to. It is looked for in four directions: along both gradients, their sum and their difference.
+/// That longer axis, as of [`level_of_gradients`]: about how long it is, in texels, and where it points to. It is looked for in four directions: along both gradients, their sum and their difference.
 pub(super) fn longer_axis(x: [f32; 3], y: [f32; 3], texels: [u32; 3]) -> (f64, [f64; 3]) {
     let sizes = |gradients: [f32; 3]| -> [f64; 3] {
         std::array::from_fn(|index| in_texels(size_of(gradients[index]), texels[index]))
@@ -100,7 +99,8 @@ pub(super) fn longer_axis(x: [f32; 3], y: [f32; 3], texels: [u32; 3]) -> (f64, [
     candidates.into_iter().fold((0.0, [0.0; 3]), |longest, other| if other.0 > longest.0 { other } else { longest })
 }
 
-/// The level of detail for gradients as of [`longer_axis`]: how long that is as a power of 2.
+/// The level of detail for gradients along x and y of the screen in a texture with so many texels (1 where gradients count texels already): about how long the longer axis of the ellipse is
+/// that a circle on the screen becomes, as a power of 2.
 pub fn level_of_gradients(x: [f32; 3], y: [f32; 3], texels: [u32; 3]) -> f32 {
     logarithm(longer_axis(x, y, texels).0)
 }
