@@ -237,7 +237,7 @@ pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
             Numbers::Unsigned16 => v.and(v.shr_by(words, shift), v.splat(0xffff)),
             Numbers::Signed8 => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))),
             Numbers::Signed16 => {
-                v.max(v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))), v.splat(-32767i32 as u32))
+                v.sar::<16>(v.shl::<16>(v.shr_by(words, shift)))
             }
             Numbers::Whole { bits: 8, signed: false } => v.and(v.shr_by(words, shift), v.splat(0xff)),
             Numbers::Whole { bits: 8, .. } => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))),
@@ -280,7 +280,9 @@ fn of_whole<V: SamplingVectors>(v: V, numbers: Numbers, weights: &Weights<V>, te
         }
         // A mean and a half have no more bits than the largest number has.
         Numbers::Whole { .. } => v.truncate(v.floor(weights.sum(v, terms, Some(half)))),
-        Numbers::Signed16 => v.fractions::<32767>(v.floor(weights.sum(v, terms, Some(half)))),
+        Numbers::Signed16 => {
+            v.fractions::<32767>(v.larger(v.floor(weights.sum(v, terms, Some(half))), float(v, -32767.0)))
+        }
         _ => v.fractions::<65535>(v.floor(weights.sum(v, terms, Some(half)))),
     }
 }

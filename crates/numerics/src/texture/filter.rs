@@ -57,7 +57,7 @@ pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
         Numbers::Whole { bits, signed } => {
             mean(bits, fours().map(|(texels, weights)| wide(signed, texels, weights)).sum())
         }
-        _ => of_whole(numbers, fours().map(|(texels, weights)| whole(numbers, texels, weights)).sum()),
+        _ => of_whole(numbers, fours().map(|(texels, weights)| whole(texels, weights)).sum()),
     }
 }
 
@@ -69,19 +69,17 @@ pub(super) fn blend_square(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 
         Numbers::Half => of_half(four::<SHORT>(texels, weights)),
         Numbers::Srgb => of_float::<SHORT>(colours(texels, weights)),
         Numbers::Whole { bits, signed } => mean(bits, wide(signed, texels, weights)),
-        _ => of_whole(numbers, whole(numbers, texels, weights)),
+        _ => of_whole(numbers, whole(texels, weights)),
     }
 }
 
 /// The sum of four whole numbers in 256ths.
 #[inline(always)]
-fn whole(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 4]) -> i32 {
+fn whole(texels: &[u32; 4], weights: &[u32; 4]) -> i32 {
     let mut sum = 0;
     for corner in 0..4 {
-        let texel = texels[corner] as i32;
-        let texel = if numbers == Numbers::Signed16 && texel < -32767 { -32767 } else { texel };
         // Of 16 bits with a sign times 256, and of 17 times 258, there is room.
-        sum += texel * weights[corner] as i32;
+        sum += texels[corner] as i32 * weights[corner] as i32;
     }
     sum
 }
@@ -93,11 +91,8 @@ fn of_whole(numbers: Numbers, sum: i32) -> u32 {
     let (sum, range) = match numbers {
         // Channels of 8 bits are stretched to 16.
         Numbers::Unsigned8 => ((sum * 257 + half) >> WEIGHT_BITS, 65535.0),
-        Numbers::Signed8 => {
-            let stretched = (sum * 258 + ((sum >> 12) << 5) + half) >> WEIGHT_BITS;
-            (if stretched < -32767 { -32767 } else { stretched }, 32767.0)
-        }
-        Numbers::Signed16 => ((sum + half) >> WEIGHT_BITS, 32767.0),
+        Numbers::Signed8 => (((sum * 258 + ((sum >> 12) << 5) + half) >> WEIGHT_BITS).max(-32767), 32767.0),
+        Numbers::Signed16 => (((sum + half) >> WEIGHT_BITS).max(-32767), 32767.0),
         _ => ((sum + half) >> WEIGHT_BITS, 65535.0),
     };
     (sum as f32 / range).to_bits()
@@ -298,7 +293,7 @@ mod tests {
         assert_eq!(signed([-88, -111], [186, 70]), -24327.0);
         assert_eq!(signed([-128, 0], [256, 0]), -32767.0);
         let wide = blend(Numbers::Signed16, &four_of([-32768i32 as u32, 0]), &four_of([128, 128]));
-        assert_eq!(f32::from_bits(wide), -16383.0 / 32767.0);
+        assert_eq!(f32::from_bits(wide), -16384.0 / 32767.0);
     }
 
     #[test]
