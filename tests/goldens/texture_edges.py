@@ -9,28 +9,11 @@ import json
 import struct
 import sys
 
+from descriptors import Array3D, Copy3D, Resource, Sampler
+
 P, U, I, Z, H = C.c_void_p, C.c_uint, C.c_int, C.c_size_t, C.c_uint64
 lib = C.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libcuda.so.1")
 ADDRESS = {"wrap": 0, "clamp": 1, "mirror": 2, "border": 3}
-
-
-class Array3D(C.Structure):          # CUDA_ARRAY3D_DESCRIPTOR
-    _fields_ = [("width", Z), ("height", Z), ("depth", Z), ("format", I), ("channels", U), ("flags", U)]
-
-
-class Copy3D(C.Structure):           # CUDA_MEMCPY3D
-    _fields_ = [(s + n, t) for s in ("src", "dst") for n, t in
-                (("X", Z), ("Y", Z), ("Z", Z), ("LOD", Z), ("Type", I), ("Host", P), ("Device", H), ("Array", P), ("Reserved", P), ("Pitch", Z), ("Height", Z))] \
-        + [("width", Z), ("height", Z), ("depth", Z)]
-
-
-class Resource(C.Structure):         # CUDA_RESOURCE_DESC
-    _fields_ = [("type", I), ("pad", I), ("union", C.c_uint64 * 16), ("flags", U), ("pad2", U)]
-
-
-class TextureDesc(C.Structure):      # CUDA_TEXTURE_DESC
-    _fields_ = [("address", I * 3), ("filter", I), ("flags", U), ("anisotropy", U), ("mip", I), ("bias", C.c_float), ("low", C.c_float), ("high", C.c_float), ("border", C.c_float * 4),
-                ("reserved", I * 12)]
 
 
 def check(name, *args):
@@ -94,7 +77,7 @@ for dimensions, address, linear, normalised in [(d, a, f, n) for d in SIZES for 
     copy.dstType, copy.dstArray = 3, array
     copy.width, copy.height, copy.depth = size[0] * 4, max(size[1], 1), 1
     check("cuMemcpy3D_v2", C.byref(copy))
-    resource, texture = Resource(), TextureDesc()
+    resource, texture = Resource(), Sampler()
     resource.union[0] = array.value
     texture.address[:] = [ADDRESS[address]] * 3
     texture.filter, texture.flags, texture.border[:] = linear, 2 * normalised, [1000.0, 2000.0, 3000.0, 4000.0]

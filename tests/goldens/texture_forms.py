@@ -16,6 +16,7 @@ import struct
 import sys
 
 import recorded
+from descriptors import Array3D, Copy3D, Resource, Sampler
 
 THREADS = 64
 # Value of CUarray_format, bytes, and the letter of struct.
@@ -137,27 +138,8 @@ def thread(numbers, shape, normalized, special):
     return struct.pack("3fIf6f", *place, layer, level, *gradients)
 
 
-class Array3D(C.Structure):          # CUDA_ARRAY3D_DESCRIPTOR
-    _fields_ = [("width", C.c_size_t), ("height", C.c_size_t), ("depth", C.c_size_t), ("format", C.c_int), ("channels", C.c_uint), ("flags", C.c_uint)]
-
-
-class Copy3D(C.Structure):           # CUDA_MEMCPY3D
-    _fields_ = [(side + name, type) for side in ("src", "dst") for name, type in
-                (("X", C.c_size_t), ("Y", C.c_size_t), ("Z", C.c_size_t), ("LOD", C.c_size_t), ("Type", C.c_int), ("Host", C.c_void_p), ("Device", C.c_uint64), ("Array", C.c_void_p),
-                 ("Reserved", C.c_void_p), ("Pitch", C.c_size_t), ("Height", C.c_size_t))] + [("width", C.c_size_t), ("height", C.c_size_t), ("depth", C.c_size_t)]
-
-
-class Resource(C.Structure):         # CUDA_RESOURCE_DESC
-    _fields_ = [("type", C.c_int), ("pad", C.c_int), ("union", C.c_uint64 * 16), ("flags", C.c_uint), ("pad2", C.c_uint)]
-
-
-class Sampler(C.Structure):          # CUDA_TEXTURE_DESC
-    _fields_ = [("address", C.c_int * 3), ("filter", C.c_int), ("flags", C.c_uint), ("anisotropy", C.c_uint), ("mip", C.c_int), ("bias", C.c_float), ("low", C.c_float), ("high", C.c_float),
-                ("border", C.c_float * 4), ("reserved", C.c_int * 12)]
-
-
 class Texture:
-    """A texture object with its array, whose levels hold what `fill` says of width, height, slices and the level's number."""
+    """A texture object with its array, whose levels hold what `fill` gives for a number of channels and the level's number."""
 
     def __init__(self, driver, shape, format, channels, fill, flags, sampler):
         self.driver, self.is_mipmap, self.array, self.handle = driver, shape.levels > 1, C.c_void_p(), C.c_uint64()

@@ -4,6 +4,7 @@
 //! each weighs, and how levels are stretched. Along an axis of the texture, weights of texels are the recorded ones to 1/256. Of 120,000 levels, of gradients along axes and askew, and for three
 //! values of `maxAnisotropy`, 75 % are the recorded ones, and none is more than 6/256 from it.
 
+use super::axis::number;
 use super::gradient::{logarithm, longer_axis};
 
 /// The greatest ratios of axes that hardware has, and what it takes for each: two are none that it divides by exactly.
@@ -33,10 +34,7 @@ impl Footprint {
         if !long.is_finite() {
             return None;
         }
-        let in_texels = |step: [f32; 2], index: usize| match step[index] {
-            step if step.is_nan() => 0.0,
-            step => f64::from(step) * f64::from(texels[index]),
-        };
+        let in_texels = |step: [f32; 2], index: usize| number(step[index]) * f64::from(texels[index]);
         // What the axes span is what the gradients span.
         let spanned = (in_texels(x, 0) * in_texels(y, 1) - in_texels(x, 1) * in_texels(y, 0)).abs();
         let short = if long > 0.0 { spanned / long } else { 0.0 };

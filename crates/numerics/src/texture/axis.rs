@@ -44,7 +44,7 @@ pub fn offset(operand: u32) -> i32 {
 
 /// NaN counts as 0, and so do subnormal numbers: one below 0 is not outside (recorded on an H200).
 #[inline]
-fn number(value: f32) -> f64 {
+pub(super) fn number(value: f32) -> f64 {
     f64::from(if value.is_nan() { 0.0 } else { normal(value) })
 }
 

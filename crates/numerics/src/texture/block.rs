@@ -236,13 +236,10 @@ pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
             Numbers::Unsigned16 if WIDTH == 2 => words,
             Numbers::Unsigned16 => v.and(v.shr_by(words, shift), v.splat(0xffff)),
             Numbers::Signed8 => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))),
-            Numbers::Signed16 => {
-                v.sar::<16>(v.shl::<16>(v.shr_by(words, shift)))
-            }
             Numbers::Whole { bits: 8, signed: false } => v.and(v.shr_by(words, shift), v.splat(0xff)),
             Numbers::Whole { bits: 8, .. } => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))),
             Numbers::Whole { bits: 16, signed: false } => v.and(v.shr_by(words, shift), v.splat(0xffff)),
-            Numbers::Whole { bits: 16, .. } => v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))),
+            Numbers::Signed16 | Numbers::Whole { bits: 16, .. } => v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))),
             Numbers::Whole { .. } => words,
         });
     }

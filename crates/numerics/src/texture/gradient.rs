@@ -3,6 +3,8 @@
 //! The manual says only what a level is. That an H200 finds it with numbers of ten bits, and how, was read off its answers for 600,000 pairs of gradients, in one, two and three
 //! dimensions, of sizes that are powers of 2 and others: all are as here, but for one of 15,000 in three dimensions, which differs by 1/256.
 
+use super::axis::number;
+
 /// Of the fraction of an `.f64`, behind its first bit, those that hardware has not.
 const CUT: u32 = f64::MANTISSA_DIGITS - 1 - FRACTION;
 /// Bits behind the first one of a number of ten.
@@ -17,12 +19,6 @@ fn cut(number: f64) -> f64 {
 fn last_bit(number: f64) -> f64 {
     f64::from_bits(number.to_bits() >> (f64::MANTISSA_DIGITS - 1) << (f64::MANTISSA_DIGITS - 1))
         / f64::from(1 << FRACTION)
-}
-
-/// The size of a gradient, where NaN and subnormal numbers count as 0.
-fn size_of(gradient: f32) -> f64 {
-    let size = gradient.abs();
-    if size >= f32::MIN_POSITIVE { cut(f64::from(size)) } else { 0.0 }
 }
 
 /// `number * by / 2^shift`, where a product has bits beyond the last of `number`: with `up` of them added to it.
@@ -77,7 +73,7 @@ fn length_by_root(sizes: [f64; 3]) -> f64 {
 /// That longer axis, as of [`level_of_gradients`]: about how long it is, in texels, and where it points to. It is looked for in four directions: along both gradients, their sum and their difference.
 pub(super) fn longer_axis(x: [f32; 3], y: [f32; 3], texels: [u32; 3]) -> (f64, [f64; 3]) {
     let sizes = |gradients: [f32; 3]| -> [f64; 3] {
-        std::array::from_fn(|index| in_texels(size_of(gradients[index]), texels[index]))
+        std::array::from_fn(|index| in_texels(cut(number(gradients[index]).abs()), texels[index]))
     };
     let (along_x, along_y) = (sizes(x), sizes(y));
     let between = |opposite: bool| -> [f64; 3] {
