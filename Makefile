@@ -105,6 +105,7 @@ sweep: $(PROFILE)
 	WARPLOOM_JIT=off python3 tests/goldens/wgmma_reals.py --check tests/goldens/wgmma_reals.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/texture_forms.py --check tests/goldens/texture_forms.json $(LIBCUDA)
+	WARPLOOM_JIT=off python3 tests/goldens/surface_forms.py --check tests/goldens/surface_forms.json $(LIBCUDA)
 SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are. `make test` has no more tests of a family

@@ -42,6 +42,9 @@ pub mod array_flags {
 /// Levels and planes start at multiples of this many bytes.
 const PART_ALIGNMENT: u64 = 256;
 
+/// Rows start at multiples of this many: the widest access of surfaces is whole in each row where it is in one (PTX ISA 9.7.11).
+const ROW_ALIGNMENT: u64 = 16;
+
 /// The shape and format of an array, as `cuArray3DCreate` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayDescriptor {
@@ -94,15 +97,26 @@ impl ArrayDescriptor {
         [self.width.div_ceil(side), self.height.max(1).div_ceil(side), self.depth.max(1)]
     }
 
+    /// The same with what lies between rows: as many elements as from the first of a row to that of the next.
+    fn room(&self) -> [u64; 3] {
+        let [columns, rows, slices] = self.elements();
+        [columns.next_multiple_of((ROW_ALIGNMENT / self.element_bytes()).max(1)), rows, slices]
+    }
+
+    /// Bytes from row to row.
+    pub(crate) fn pitch(&self) -> u64 {
+        self.room()[0] * self.element_bytes()
+    }
+
     /// The shape of a plane of an image.
     fn plane(&self, plane: &format::Plane) -> ArrayDescriptor {
         let [width, height] = [self.width / plane.by[0], self.height / plane.by[1]];
         ArrayDescriptor { width, height, format: plane.format, channels: plane.channels, ..*self }
     }
 
-    /// Bytes of all elements.
+    /// Bytes of all elements, and between them.
     fn bytes(&self) -> DriverResult<u64> {
-        self.elements()
+        self.room()
             .into_iter()
             .try_fold(self.element_bytes(), u64::checked_mul)
             .ok_or_else(|| DriverError::new(ErrorCode::OutOfMemory, "the array does not fit memory"))
@@ -112,7 +126,7 @@ impl ArrayDescriptor {
 /// Where the elements of an array lie.
 #[derive(Clone)]
 pub(crate) enum Storage {
-    /// From an address on, rows and slices one after another without a gap.
+    /// From an address on, row after row ([`ArrayDescriptor::pitch`]) and slice after slice.
     At(u64),
     /// In memory that the program maps.
     Mapped(Arc<MappedTexels>),

@@ -172,6 +172,15 @@ pub enum FaultKind {
         /// Load or store.
         kind: AccessKind,
     },
+    /// A surface access at a byte of a row that is not a multiple of its size (PTX ISA 9.7.11), inside the surface or not.
+    MisalignedInSurface {
+        /// The byte.
+        coordinate: i64,
+        /// Bytes accessed.
+        size: u64,
+        /// Load, store or atomic.
+        kind: AccessKind,
+    },
     /// A texture or surface instruction with a number that is no handle.
     NoObject {
         /// What there should be.
@@ -314,7 +323,9 @@ impl Fault {
             FaultKind::NoSuchCta { .. } | FaultKind::CtaHasExited { .. } | FaultKind::Mbarrier(_) => {
                 "CUDA_ERROR_LAUNCH_FAILED"
             }
-            FaultKind::MisalignedInSpace { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
+            FaultKind::MisalignedInSpace { .. } | FaultKind::MisalignedInSurface { .. } => {
+                "CUDA_ERROR_MISALIGNED_ADDRESS"
+            }
             FaultKind::Assert(_) => "CUDA_ERROR_ASSERT",
             // As recorded for endless recursion: the frames run out of the thread's local memory.
             FaultKind::StackOverflow { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
@@ -363,6 +374,12 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::OutsideSurface { dimension, coordinate, size, kind } => {
                 write!(f, "illegal address: {kind} of {size} bytes outside a surface, at {coordinate} in {dimension}")
+            }
+            FaultKind::MisalignedInSurface { coordinate, size, kind } => {
+                write!(
+                    f,
+                    "misaligned address: {kind} of {size} bytes in a surface at byte {coordinate} of a row, which is not a multiple of {size}"
+                )
             }
             FaultKind::NoObject { kind, handle } => {
                 write!(f, "illegal address: {handle:#x} is not the handle of a {kind}")

@@ -204,6 +204,19 @@ fn outside_a_surface_is_an_illegal_address() {
     assert_eq!(text, "illegal address: store of 4 bytes outside a surface, at -1 in y");
 }
 
+/// Recorded on an H200: inside the surface and outside, in every mode.
+#[test]
+fn bytes_of_a_row_have_to_be_aligned() {
+    for (at, clamp) in [("2", "zero"), ("-2", "zero"), ("1026", "clamp"), ("14", "trap")] {
+        let (code, text) = fault(&format!("mov.u64 %d3, 0x70; suld.b.2d.b32.{clamp} %r1, [%d3, {{{at}, 1}}];"));
+        assert_eq!(code, "CUDA_ERROR_MISALIGNED_ADDRESS");
+        let expected = format!(
+            "misaligned address: load of 4 bytes in a surface at byte {at} of a row, which is not a multiple of 4"
+        );
+        assert_eq!(text, expected);
+    }
+}
+
 #[test]
 fn a_handle_of_nothing_is_an_illegal_address() {
     for body in [

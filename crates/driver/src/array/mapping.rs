@@ -230,7 +230,7 @@ impl Mapping {
 
 /// A level, or a layer of it, that lies in rows one after another.
 fn whole_box(tiles: &Arc<Tiles>, level: &ArrayDescriptor, start: u64, stride: u64) -> Arc<MappedTexels> {
-    Arc::new(MappedTexels { tiles: Arc::clone(tiles), size: level.elements(), count: [1, 1], start, stride })
+    Arc::new(MappedTexels { tiles: Arc::clone(tiles), size: level.room(), count: [1, 1], start, stride })
 }
 
 impl Driver {

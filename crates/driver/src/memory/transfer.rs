@@ -509,7 +509,8 @@ impl Driver {
             let reason = format!("{size:?} at {:?} does not lie in an array of {shape:?}", side.origin);
             return Err(DriverError::invalid_value(reason));
         }
-        let (pitch, slice) = (shape.width, shape.width * shape.height);
+        let pitch = array.descriptor().pitch();
+        let slice = pitch * shape.height;
         let (start, mapped) = match array.storage() {
             Storage::At(address) => (address + z * slice + y * pitch + x, None),
             Storage::Mapped(texels) => {

@@ -263,8 +263,8 @@ fn texels_of_array(array: &Array) -> DriverResult<Texels> {
     let known = array.descriptor();
     let (layered, cube) = (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
     let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
-    let [columns, rows, _] = known.elements();
-    let pitch = columns * array.element_bytes();
+    let [_, rows, _] = known.elements();
+    let pitch = known.pitch();
     let blocks = known.format.compression().map(|compression| Blocks { compression, opaque: true });
     let (address, mapped) = match array.storage() {
         Storage::At(address) => (*address, None),

@@ -23,7 +23,7 @@ pub(crate) struct SurfaceSite {
     pub(crate) layer: Option<u32>,
     pub(crate) coordinates: Vec<u32>,
     pub(crate) clamp: SurfaceClamp,
-    /// Whether the first coordinate counts texels, whose format decides, rather than bytes.
+    /// Whether the first coordinate counts what is accessed, and the texels' format decides what becomes of elements; or it counts bytes.
     pub(crate) formatted: bool,
     /// Bytes of one element.
     pub(crate) size: u32,
@@ -36,6 +36,11 @@ impl SurfaceSite {
     /// Bytes of the whole access of one thread to elements that are bytes.
     pub(crate) fn bytes(&self) -> u32 {
         self.size * self.slots.len() as u32
+    }
+
+    /// Bytes that one thread accesses of a surface whose texels have so many. Reductions are of words, as an H200 has it, whatever texels are.
+    fn accessed(&self, texel: u64) -> u64 {
+        if self.formatted && self.reduction.is_none() { texel } else { u64::from(self.bytes()) }
     }
 }
 
@@ -108,7 +113,11 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
         let reduced = machine.surface_place(site, lane, AccessKind::Atomic).and_then(|place| {
             let Some((address, surface)) = place else { return Ok(()) };
             // Texels say themselves whether they have a sign.
-            let signed = if site.formatted { surface.channel == Channel::S32 } else { ty.is_signed() };
+            let signed = if site.formatted {
+                matches!(surface.channel, Channel::S8 | Channel::S16 | Channel::S32)
+            } else {
+                ty.is_signed()
+            };
             let Some(op) = host(op, signed) else { return Ok(()) };
             machine.tell_surface(AccessKind::Atomic, address, site.size, 0, lane);
             let view = &mut machine.view;
@@ -140,7 +149,7 @@ fn host(op: AtomicOp, signed: bool) -> Option<HostOp> {
 }
 
 /// The bytes of a texel for the words that `sust.p` has for its channels (PTX ISA 9.7.11.2): whole numbers and floats that do not fit become the
-/// nearest that do. Of floats, formats of fractions make channels.
+/// nearest that do. Of floats, formats of fractions make channels, and halves lose bits.
 fn formatted(surface: &Texels, channels: [u32; 4]) -> u128 {
     if surface.channel == Channel::Packed {
         let [x, y, z, w] = channels.map(f32::from_bits);
@@ -154,10 +163,9 @@ fn formatted(surface: &Texels, channels: [u32; 4]) -> u128 {
         Channel::S8 | Channel::S16 if surface.fractions => signed_channel(f32::from_bits(word), bits) as u32,
         Channel::U8 | Channel::U16 => word.min((1 << bits) - 1),
         Channel::S8 | Channel::S16 => signed(word),
-        Channel::F16 => {
-            let half = narrow::<F16>(f64::from(f32::from_bits(word)), Rounding::Nearest, false);
-            if half & 0x7fff == 0x7c00 { half - 1 } else { half }
-        }
+        // A NaN stays one.
+        Channel::F16 if f32::from_bits(word).is_nan() => word >> 16 & 0x8000 | 0x7c00 | (word >> 13 & 0x3ff).max(1),
+        Channel::F16 => narrow::<F16>(f64::from(f32::from_bits(word)), Rounding::Zero, false),
         Channel::U32 | Channel::S32 | Channel::F32 | Channel::Packed => word,
     };
     let used = channels.iter().take(surface.channels as usize).enumerate();
@@ -183,9 +191,10 @@ impl Machine<'_> {
         let surface = self.grid.launch.objects.surface(handle);
         let surface = surface.ok_or_else(|| no_object("surface", handle))?;
         let texel = surface.element_bytes();
-        let (bytes, unit) = if site.formatted { (texel, texel) } else { (u64::from(site.bytes()), 1) };
+        let bytes = site.accessed(texel) as i64;
+        // What a row has no whole access for is not accessed.
         let limits = [
-            (i64::from(surface.size[0]) * texel as i64 - bytes as i64) / unit as i64,
+            i64::from(surface.size[0]) * texel as i64 / bytes - 1,
             i64::from(surface.size[1]) - 1,
             i64::from(surface.size[2]) - 1,
         ];
@@ -193,21 +202,30 @@ impl Machine<'_> {
         let dimensions = site.coordinates.iter().enumerate();
         for (index, &row) in dimensions.chain(site.layer.as_ref().map(|row| (2, row))) {
             let word = self.frame.r32[row as usize][lane];
-            // The number of a layer has no sign.
+            // The number of a layer has 16 bits and no sign.
             let is_layer = index == 2 && site.layer.is_some();
-            let coordinate = if is_layer { i64::from(word) } else { i64::from(word as i32) };
+            let given = if is_layer { i64::from(word & 0xffff) } else { i64::from(word as i32) };
+            let coordinate = match index {
+                0 if site.formatted => given,
+                // Inside or not.
+                0 if given % bytes != 0 => {
+                    return Err(FaultKind::MisalignedInSurface { coordinate: given, size: bytes as u64, kind });
+                }
+                0 => given / bytes,
+                _ => given,
+            };
             at[index] = match site.clamp {
                 _ if (0..=limits[index]).contains(&coordinate) => coordinate,
                 SurfaceClamp::Clamp if limits[index] >= 0 => coordinate.clamp(0, limits[index]),
-                SurfaceClamp::Zero => return Ok(None),
-                _ => {
+                SurfaceClamp::Clamp | SurfaceClamp::Zero => return Ok(None),
+                SurfaceClamp::Trap => {
                     let dimension = if is_layer { "layer" } else { ["x", "y", "z"][index] };
-                    return Err(FaultKind::OutsideSurface { dimension, coordinate, size: bytes, kind });
+                    return Err(FaultKind::OutsideSurface { dimension, coordinate: given, size: bytes as u64, kind });
                 }
             };
         }
         let [x, y, z] = at.map(|coordinate| coordinate as u64);
-        match surface.place([x * unit, y, z]) {
+        match surface.place([x * bytes as u64, y, z]) {
             Place::At(address) => Ok(Some((address, surface))),
             Place::Nowhere => Ok(None),
             Place::Missing => Err(FaultKind::UnmappedArray { kind }),

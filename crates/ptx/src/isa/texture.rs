@@ -18,9 +18,9 @@ pub(super) const FORMS: &[&str] = &[
     "sust.b.(1d|2d|3d|a1d|a2d).(wb|cg|cs|wt)?.(v2|v4)?.(b8|b16|b32|b64).$clamp [] ~0*v ; 1.5 20",
     "sust.p.(1d|2d|3d|a1d|a2d).(v2|v4)?.b32.$clamp [] 0*v ; 1.5 20",
     "sured.b.add.(1d|2d|3d).(u32|s32|u64).$clamp [] 0 ; 3.0 20",
-    "sured.b.(min|max).(1d|2d|3d).(u32|s32|u64|s64).$clamp [] 0 ; 3.0 20",
+    "sured.b.(min|max).(1d|2d|3d).(u32|s32|u64@8.1/50|s64@8.1/50).$clamp [] 0 ; 3.0 20",
     "sured.b.(and|or).(1d|2d|3d).b32.$clamp [] 0 ; 3.0 20",
     "sured.p.(add|and|or).(1d|2d|3d).b32.$clamp [] 0 ; 3.0 20",
-    "sured.p.(min|max).(1d|2d|3d).(b32|b64).$clamp [] 0 ; 3.0 20",
+    "sured.p.(min|max).(1d|2d|3d).(b32|b64@8.1/50).$clamp [] 0 ; 3.0 20",
     "suq.(width|height|depth|channel_data_type|channel_order|array_size|memory_layout).b32 =b32 [] ; 1.5",
 ];
