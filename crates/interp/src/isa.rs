@@ -135,14 +135,14 @@ impl Isa {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => {
-                let (yes, no): ([[u32; 16]; 2], [[u32; 16]; 2]) = (pulp::cast(*yes), pulp::cast(*no));
+                let (yes, no): ([[u32; 16]; 2], [[u32; 16]; 2]) = (bytemuck::must_cast(*yes), bytemuck::must_cast(*no));
                 let mut out = [[0u32; 16]; 2];
                 for part in 0..2 {
                     let taken = (mask >> (16 * part)) as u16;
-                    let (yes, no) = (pulp::cast(yes[part]), pulp::cast(no[part]));
-                    out[part] = pulp::cast(token.avx512f._mm512_mask_blend_epi32(taken, no, yes));
+                    let (yes, no) = (bytemuck::must_cast(yes[part]), bytemuck::must_cast(no[part]));
+                    out[part] = bytemuck::must_cast(token.avx512f._mm512_mask_blend_epi32(taken, no, yes));
                 }
-                Some(pulp::cast(out))
+                Some(bytemuck::must_cast(out))
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => None,
@@ -156,14 +156,14 @@ impl Isa {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => {
-                let (yes, no): ([[u64; 8]; 4], [[u64; 8]; 4]) = (pulp::cast(*yes), pulp::cast(*no));
+                let (yes, no): ([[u64; 8]; 4], [[u64; 8]; 4]) = (bytemuck::must_cast(*yes), bytemuck::must_cast(*no));
                 let mut out = [[0u64; 8]; 4];
                 for part in 0..4 {
                     let taken = (mask >> (8 * part)) as u8;
-                    let (yes, no) = (pulp::cast(yes[part]), pulp::cast(no[part]));
-                    out[part] = pulp::cast(token.avx512f._mm512_mask_blend_epi64(taken, no, yes));
+                    let (yes, no) = (bytemuck::must_cast(yes[part]), bytemuck::must_cast(no[part]));
+                    out[part] = bytemuck::must_cast(token.avx512f._mm512_mask_blend_epi64(taken, no, yes));
                 }
-                Some(pulp::cast(out))
+                Some(bytemuck::must_cast(out))
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => None,
@@ -197,16 +197,16 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => {
                 let low = x86::four(token, [part(0), part(1), part(2), part(3)]);
-                pulp::cast([low, x86::four(token, [part(4), part(5), part(6), part(7)])])
+                bytemuck::must_cast([low, x86::four(token, [part(4), part(5), part(6), part(7)])])
             }
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => pulp::cast([
+            Self::Avx2(token) => bytemuck::must_cast([
                 x86::two(token, [part(0), part(1)]),
                 x86::two(token, [part(2), part(3)]),
                 x86::two(token, [part(4), part(5)]),
                 x86::two(token, [part(6), part(7)]),
             ]),
-            Self::Baseline => pulp::cast(std::array::from_fn::<_, 8, _>(part)),
+            Self::Baseline => bytemuck::must_cast(std::array::from_fn::<_, 8, _>(part)),
         }
     }
 
@@ -217,14 +217,14 @@ impl Isa {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => {
-                let [low, high]: [[u32; 16]; 2] = pulp::cast(*row);
-                let half = |half| u32::from(token.avx512dq._mm512_movepi32_mask(pulp::cast(half)));
+                let [low, high]: [[u32; 16]; 2] = bytemuck::must_cast(*row);
+                let half = |half| u32::from(token.avx512dq._mm512_movepi32_mask(bytemuck::must_cast(half)));
                 half(low) | half(high) << 16
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(token) => {
-                let quarters: [[u32; 8]; 4] = pulp::cast(*row);
-                let quarter = |quarter| token.avx._mm256_movemask_ps(pulp::cast(quarter)) as u32;
+                let quarters: [[u32; 8]; 4] = bytemuck::must_cast(*row);
+                let quarter = |quarter| token.avx._mm256_movemask_ps(bytemuck::must_cast(quarter)) as u32;
                 quarters.into_iter().rev().fold(0, |bits, eight| bits << 8 | quarter(eight))
             }
             // Through memory: in one piece with what makes the row the compiler does all of it lane by lane.
@@ -248,17 +248,17 @@ mod x86 {
     #[inline(always)]
     pub(super) fn four(token: pulp::x86::V4, [a, b, c, d]: [[u32; 4]; 4]) -> [u32; 16] {
         let ops = token.avx512f;
-        let whole = ops._mm512_castsi128_si512(pulp::cast(a));
-        let whole = ops._mm512_inserti32x4::<1>(whole, pulp::cast(b));
-        let whole = ops._mm512_inserti32x4::<2>(whole, pulp::cast(c));
-        pulp::cast(ops._mm512_inserti32x4::<3>(whole, pulp::cast(d)))
+        let whole = ops._mm512_castsi128_si512(bytemuck::must_cast(a));
+        let whole = ops._mm512_inserti32x4::<1>(whole, bytemuck::must_cast(b));
+        let whole = ops._mm512_inserti32x4::<2>(whole, bytemuck::must_cast(c));
+        bytemuck::must_cast(ops._mm512_inserti32x4::<3>(whole, bytemuck::must_cast(d)))
     }
 
     /// Two parts as one vector.
     #[inline(always)]
     pub(super) fn two(token: pulp::x86::V3, [a, b]: [[u32; 4]; 2]) -> [u32; 8] {
-        let whole = token.avx._mm256_castsi128_si256(pulp::cast(a));
-        pulp::cast(token.avx2._mm256_inserti128_si256::<1>(whole, pulp::cast(b)))
+        let whole = token.avx._mm256_castsi128_si256(bytemuck::must_cast(a));
+        bytemuck::must_cast(token.avx2._mm256_inserti128_si256::<1>(whole, bytemuck::must_cast(b)))
     }
     use crate::machine::{Flow, Machine};
     use crate::program::Inst;

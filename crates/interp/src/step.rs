@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use pulp::bytemuck::{cast_mut, cast_slice};
+use bytemuck::{cast_mut, cast_slice};
 use warploom_exec::fault::FaultKind;
 use warploom_exec::grid::Grid;
 use warploom_exec::memory::Readable;
@@ -427,7 +427,7 @@ fn take(machine: &mut Machine<'_>, place: ValuePlace, width: usize, slot: &[u64]
         ValuePlace::Word(row) => {
             let row = &mut machine.frame.r32[row as usize];
             if let (LANES, Some(words)) = (width, slot.first_chunk::<{ LANES / 2 }>()) {
-                *row = pulp::cast(*words);
+                *row = bytemuck::must_cast(*words);
                 return;
             }
             for (lane, word) in row.iter_mut().enumerate().take(width) {
@@ -446,7 +446,7 @@ fn give(machine: &Machine<'_>, place: ValuePlace, width: usize, slot: &mut [u64]
         ValuePlace::Word(row) => {
             let row = &machine.frame.r32[row as usize];
             if let (LANES, Some(words)) = (width, slot.first_chunk_mut::<{ LANES / 2 }>()) {
-                *words = pulp::cast(*row);
+                *words = bytemuck::must_cast(*row);
                 return;
             }
             for (pair, word) in row.chunks_exact(2).zip(slot).take(width.div_ceil(2)) {

@@ -87,13 +87,13 @@ pub(super) unsafe fn words(how: Gather, bases: &[u64; LANES], offset: u64, mask:
                 // SAFETY: only active lanes are loaded, each as by `Raw::read`: loads of aligned elements are not torn.
                 let loaded = unsafe {
                     token.avx512f._mm512_mask_i64gather_ps::<1>(
-                        pulp::cast(*out),
+                        bytemuck::must_cast(*out),
                         taken,
-                        pulp::cast(*bases),
+                        bytemuck::must_cast(*bases),
                         offset as *const f32,
                     )
                 };
-                *out = pulp::cast(loaded);
+                *out = bytemuck::must_cast(loaded);
             }
         }
     }
@@ -118,13 +118,13 @@ pub(super) unsafe fn doubles(how: Gather, bases: &[u64; LANES], offset: u64, mas
                 // SAFETY: as in `words`.
                 let loaded = unsafe {
                     token.avx512f._mm512_mask_i64gather_pd::<1>(
-                        pulp::cast(*out),
+                        bytemuck::must_cast(*out),
                         taken,
-                        pulp::cast(*bases),
+                        bytemuck::must_cast(*bases),
                         offset as *const f64,
                     )
                 };
-                *out = pulp::cast(loaded);
+                *out = bytemuck::must_cast(loaded);
             }
         }
     }

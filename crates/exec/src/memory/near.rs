@@ -6,7 +6,7 @@ use std::arch::x86_64::{__m256i, __m512i};
 use std::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
-use pulp::cast;
+use bytemuck::must_cast;
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::{V3, V4};
 #[cfg(target_arch = "x86_64")]
@@ -137,18 +137,18 @@ pub(super) unsafe fn apart<const N: usize, const P: usize>(
             (Gather::Avx512(token), [out]) => {
                 let isa = token.avx512f;
                 // SAFETY: the caller's; loads of aligned elements are not torn.
-                *out = cast(unsafe { isa._mm512_i32gather_ps::<1>(cast(*offsets), start as *const f32) });
+                *out = must_cast(unsafe { isa._mm512_i32gather_ps::<1>(must_cast(*offsets), start as *const f32) });
             }
             #[cfg(target_arch = "x86_64")]
             (Gather::Avx512(token), [low, high]) => {
                 let isa = token.avx512f;
-                let halves: [__m256i; 2] = cast(*offsets);
+                let halves: [__m256i; 2] = must_cast(*offsets);
                 let pairs = halves.map(
                     #[inline(always)]
                     // SAFETY: as above.
                     |half| unsafe { isa._mm512_i32gather_pd::<1>(half, start as *const f64) },
                 );
-                split(&cast(pairs), low, high);
+                split(&must_cast(pairs), low, high);
             }
             // SAFETY: the caller's.
             #[cfg(target_arch = "x86_64")]
@@ -218,18 +218,18 @@ unsafe fn half_512<const WIDTH: usize, const N: usize>(token: V4, from: u64) -> 
             [word] => *word = vector(from),
             [low, high] => {
                 let [a, b] = [vector(from), vector(from + 64)];
-                *low = isa._mm512_permutex2var_epi32(a, cast(EVEN), b);
-                *high = isa._mm512_permutex2var_epi32(a, cast(ODD), b);
+                *low = isa._mm512_permutex2var_epi32(a, must_cast(EVEN), b);
+                *high = isa._mm512_permutex2var_epi32(a, must_cast(ODD), b);
             }
             [x, y, z, w] => {
                 let [a, b] = [vector(from), vector(from + 64)];
                 let [c, d] = [vector(from + 128), vector(from + 192)];
-                let one = isa._mm512_permutex2var_epi32(a, cast(FIRST_TWO), b);
-                let other = isa._mm512_permutex2var_epi32(c, cast(FIRST_TWO), d);
+                let one = isa._mm512_permutex2var_epi32(a, must_cast(FIRST_TWO), b);
+                let other = isa._mm512_permutex2var_epi32(c, must_cast(FIRST_TWO), d);
                 *x = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
                 *y = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
-                let one = isa._mm512_permutex2var_epi32(a, cast(LAST_TWO), b);
-                let other = isa._mm512_permutex2var_epi32(c, cast(LAST_TWO), d);
+                let one = isa._mm512_permutex2var_epi32(a, must_cast(LAST_TWO), b);
+                let other = isa._mm512_permutex2var_epi32(c, must_cast(LAST_TWO), d);
                 *z = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
                 *w = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
             }
@@ -256,7 +256,7 @@ unsafe fn few_512<const N: usize>(token: V4, from: u64) -> [__m512i; N] {
     let elements = unsafe { vector(from) };
     let mut words = [elements; N];
     for (at, word) in words.iter_mut().enumerate() {
-        let places = isa._mm512_add_epi32(cast(EACH_FIRST), isa._mm512_set1_epi32(at as i32));
+        let places = isa._mm512_add_epi32(must_cast(EACH_FIRST), isa._mm512_set1_epi32(at as i32));
         *word = isa._mm512_permutexvar_epi32(places, elements);
     }
     words
@@ -311,7 +311,7 @@ unsafe fn near_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
         let each = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(least));
         let (mut all, mut furthest) = (isa._mm512_setzero_si512(), isa._mm512_setzero_si512());
         for (within, numbers) in within.iter_mut().zip(numbers) {
-            *within = isa._mm512_sub_epi32(cast(*numbers), each);
+            *within = isa._mm512_sub_epi32(must_cast(*numbers), each);
             all = isa._mm512_or_si512(all, *within);
             furthest = isa._mm512_max_epu32(furthest, *within);
         }
@@ -383,7 +383,7 @@ unsafe fn rows_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
 fn least_512<const P: usize>(token: V4, most: u32, numbers: &[[u32; BLOCK]; P]) -> __m512i {
     let mut least = token.avx512f._mm512_set1_epi32(most as i32);
     for numbers in numbers {
-        least = token.avx512f._mm512_min_epu32(least, cast(*numbers));
+        least = token.avx512f._mm512_min_epu32(least, must_cast(*numbers));
     }
     least
 }
@@ -441,8 +441,8 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
     let mut others = [0; P];
     let mut second = isa._mm512_set1_epi32(most as i32);
     for (others, numbers) in others.iter_mut().zip(numbers) {
-        *others = isa._mm512_test_epi32_mask(isa._mm512_sub_epi32(cast(*numbers), first), beyond);
-        second = isa._mm512_mask_min_epu32(second, *others, second, cast(*numbers));
+        *others = isa._mm512_test_epi32_mask(isa._mm512_sub_epi32(must_cast(*numbers), first), beyond);
+        second = isa._mm512_mask_min_epu32(second, *others, second, must_cast(*numbers));
     }
     // The others are those before or behind some lane.
     let second = ends_512(token, second);
@@ -451,7 +451,7 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
     let second = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(second));
     let mut within = [[first; 2]; P];
     for ((within, numbers), others) in within.iter_mut().zip(numbers).zip(others) {
-        *within = [isa._mm512_sub_epi32(cast(*numbers), first), isa._mm512_sub_epi32(cast(*numbers), second)];
+        *within = [isa._mm512_sub_epi32(must_cast(*numbers), first), isa._mm512_sub_epi32(must_cast(*numbers), second)];
         if isa._mm512_mask_test_epi32_mask(others, within[1], beyond) != 0 {
             return false;
         }
@@ -496,7 +496,8 @@ unsafe fn fours<V: Vectors>(v: V, start: u64, offsets: &[u32; BLOCK], out: [&mut
         }
     }
     let [a, b, c, d] = rows;
-    let rows = v.transpose([v.load(&cast(a)), v.load(&cast(b)), v.load(&cast(c)), v.load(&cast(d))]);
+    let rows =
+        v.transpose([v.load(&must_cast(a)), v.load(&must_cast(b)), v.load(&must_cast(c)), v.load(&must_cast(d))]);
     for (out, row) in out.into_iter().zip(rows) {
         *out = v.store(row);
     }
@@ -519,14 +520,14 @@ unsafe fn window_256<const WIDTH: usize, const N: usize>(token: V3, from: u64) -
         // SAFETY: the caller's.
         unsafe {
             match &mut words[..] {
-                [word] if WIDTH == 1 => word[half] = isa._mm256_cvtepu8_epi32(cast([vector::<u64>(from), 0])),
+                [word] if WIDTH == 1 => word[half] = isa._mm256_cvtepu8_epi32(must_cast([vector::<u64>(from), 0])),
                 [word] if WIDTH == 2 => word[half] = isa._mm256_cvtepu16_epi32(vector(from)),
                 [word] => word[half] = vector(from),
                 [low, high] => {
                     let [a, b] = [vector(from), vector(from + 32)];
                     let [even, odd] = [floats._mm256_shuffle_ps::<EVEN>(a, b), floats._mm256_shuffle_ps::<ODD>(a, b)];
-                    low[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(cast(even));
-                    high[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(cast(odd));
+                    low[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(must_cast(even));
+                    high[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(must_cast(odd));
                 }
                 [x, y, z, w] => {
                     // Of each the element behind the four.
@@ -568,7 +569,7 @@ unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: 
             let mut own = [floats._mm256_setzero_si256(); P];
             let mut least = floats._mm256_set1_epi32(most as i32);
             for (own, numbers) in own.iter_mut().zip(numbers) {
-                *own = cast(numbers.as_chunks::<HALF>().0[half]);
+                *own = must_cast(numbers.as_chunks::<HALF>().0[half]);
                 least = isa._mm256_min_epu32(least, *own);
             }
             let least = isa._mm256_min_epu32(least, isa._mm256_permutevar8x32_epi32(least, last));
@@ -587,11 +588,11 @@ unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: 
                 let words = unsafe { window_256::<WIDTH, N>(token, start + u64::from(first) * (WIDTH * N) as u64) };
                 for (place, index) in own.into_iter().enumerate() {
                     // The bit that tells the second half from the first goes where blends look.
-                    let second = cast(isa._mm256_slli_epi32::<28>(index));
+                    let second = must_cast(isa._mm256_slli_epi32::<28>(index));
                     for (word, [low, high]) in words.into_iter().enumerate() {
                         let below = isa._mm256_permutevar8x32_epi32(low, index);
                         let above = isa._mm256_permutevar8x32_epi32(high, index);
-                        let words = floats._mm256_blendv_ps(cast(below), cast(above), second);
+                        let words = floats._mm256_blendv_ps(must_cast(below), must_cast(above), second);
                         // SAFETY: these are counted.
                         unsafe { room.put([block, row, place, word], half, words) };
                     }

@@ -121,15 +121,15 @@ impl<const N: usize> Right<N> {
     pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize, least: i32) {
         let (mut odd, off) = (Odd::new(v), off(v));
         for (elements, place) in self.elements.iter().zip(&mut self.exponents).take(quads) {
-            let halves: [[u32; 16]; 2] = pulp::cast(*elements);
+            let halves: [[u32; 16]; 2] = bytemuck::must_cast(*elements);
             let [lower, upper] = [v.load(&halves[0]), v.load(&halves[1])];
             let (low, high) = (v.pack_bytes(v.shr::<23>(lower)), v.pack_bytes(v.shr::<23>(upper)));
             // A word for a column becomes one for a `k`.
-            let exponents = v.exchange_bytes(v.load(&pulp::cast([low, high, low, high])));
+            let exponents = v.exchange_bytes(v.load(&bytemuck::must_cast([low, high, low, high])));
             odd.meet_exponents(exponents);
             let exponents = raised(v, exponents, least);
             let kept: [[[u32; 4]; COLUMNS / TOGETHER]; 2] =
-                pulp::cast(v.store(v.sub(v.max_bytes(exponents, off), off)));
+                bytemuck::must_cast(v.store(v.sub(v.max_bytes(exponents, off), off)));
             *place = kept[0];
             if subnormal {
                 odd.meet_factors(lower);
@@ -363,10 +363,10 @@ fn far<V: Vectors>(
         for k in 0..4 {
             of_a[quad][k] = odd.far_exponents(subnormal, v.load(&a[quad][k]), how.least[0]);
         }
-        let halves: [[u32; 16]; 2] = pulp::cast(b[quad]);
+        let halves: [[u32; 16]; 2] = bytemuck::must_cast(b[quad]);
         let lower = v.store(odd.far_exponents(subnormal, v.load(&halves[0]), how.least[1]));
         let upper = v.store(odd.far_exponents(subnormal, v.load(&halves[1]), how.least[1]));
-        of_b[quad] = pulp::cast([lower, upper]);
+        of_b[quad] = bytemuck::must_cast([lower, upper]);
     }
     let products = Products { how, a, b, below: BELOW_FAR };
     let mut sums = *d;

@@ -25,11 +25,11 @@ pub fn multiply<V: Vectors>(
     }
     let mut right = [[[0; TOGETHER * COLUMNS]; 2]; WORDS / TOGETHER];
     for (right, b) in right.iter_mut().zip(b) {
-        let halves: [[u32; 16]; 2] = pulp::cast(*b);
+        let halves: [[u32; 16]; 2] = bytemuck::must_cast(*b);
         let lower = v.numbers_of_bytes(v.load(&halves[0]), signed[1]);
         let upper = v.numbers_of_bytes(v.load(&halves[1]), signed[1]);
         for odd in 0..2 {
-            right[odd] = pulp::cast([v.store(lower[odd]), v.store(upper[odd])]);
+            right[odd] = bytemuck::must_cast([v.store(lower[odd]), v.store(upper[odd])]);
         }
     }
     let mut sums = *d;

@@ -129,7 +129,7 @@ impl Direct {
 
     /// Computes it from what is handed over; `false` if operands are not for this: then nothing has changed.
     pub(crate) fn run(&self, isa: Isa, words: &mut [u64], factors: &mut Factors) -> bool {
-        let rows: &mut [Row32] = pulp::bytemuck::cast_slice_mut(words);
+        let rows: &mut [Row32] = bytemuck::cast_slice_mut(words);
         let done = match isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512(token) => self.multiply(token, rows, factors),

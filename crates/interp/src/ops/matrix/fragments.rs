@@ -137,7 +137,7 @@ pub(super) fn make_right<V: Vectors>(
         let [lower, upper] = halves(&registers[*register as usize]);
         let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
         for (at, quad) in place.iter_mut().enumerate() {
-            *quad = pulp::cast([v.store(lower[at]), v.store(upper[at])]);
+            *quad = bytemuck::must_cast([v.store(lower[at]), v.store(upper[at])]);
         }
     }
     right.ready(v, can_be_subnormal(ty), rows.len() * per_register(ty), how.least[1]);
@@ -312,6 +312,6 @@ pub(super) fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &
 #[inline(always)]
 fn write_pair<V: Vectors>(v: V, registers: &mut [Row32], pair: [u32; 2], columns: [V::Words; 4]) {
     let [a, b, c, d] = v.transpose(columns);
-    registers[pair[0] as usize] = pulp::cast([v.store(a), v.store(b)]);
-    registers[pair[1] as usize] = pulp::cast([v.store(c), v.store(d)]);
+    registers[pair[0] as usize] = bytemuck::must_cast([v.store(a), v.store(b)]);
+    registers[pair[1] as usize] = bytemuck::must_cast([v.store(c), v.store(d)]);
 }

@@ -2,7 +2,7 @@
 //!
 //! A matrix lies in memory by rows or by columns: *runs*, one after another at a distance of `stride` elements.
 
-use pulp::bytemuck::Pod;
+use bytemuck::Pod;
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::Run;
 use warploom_ptx::ir::{Element, FragmentLayout, Layout};
@@ -102,23 +102,23 @@ impl Image {
     const EMPTY: Image = Image([0; MOST / 8]);
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        pulp::bytemuck::bytes_of(&self.0)
+        bytemuck::bytes_of(&self.0)
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        pulp::bytemuck::bytes_of_mut(&mut self.0)
+        bytemuck::bytes_of_mut(&mut self.0)
     }
 
     /// A piece for each lane. Their numbers are within the matrix: the mask says so to the compiler.
     #[inline(always)]
     fn gather<T: Pod>(&self, places: &[u32; 32]) -> [T; 32] {
-        let pieces: &[T] = pulp::bytemuck::cast_slice(&self.0);
+        let pieces: &[T] = bytemuck::cast_slice(&self.0);
         places.map(|place| pieces[place as usize & (MOST / size_of::<T>() - 1)])
     }
 
     #[inline(always)]
     fn scatter<T: Pod>(&mut self, places: &[u32; 32], values: [T; 32]) {
-        let pieces: &mut [T] = pulp::bytemuck::cast_slice_mut(&mut self.0);
+        let pieces: &mut [T] = bytemuck::cast_slice_mut(&mut self.0);
         for (place, value) in places.iter().zip(values) {
             pieces[*place as usize & (MOST / size_of::<T>() - 1)] = value;
         }

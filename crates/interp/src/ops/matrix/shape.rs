@@ -1,6 +1,6 @@
 //! Registers of fragments that are tiles of a matrix: moved by rows of sixteen bytes, of which four lanes have one, in place of piece by piece.
 
-use pulp::bytemuck::{cast, cast_slice_mut};
+use bytemuck::{cast_slice_mut, must_cast};
 
 use warploom_exec::memory::Run;
 
@@ -151,7 +151,7 @@ impl Image {
     #[inline(always)]
     pub(super) fn put_tile(&mut self, rows: &[u8; ROWS], register: &Row32) {
         let image: &mut [[u32; 4]; Image::ROWS] = cast_slice_mut(&mut self.0).try_into().expect("as many");
-        let tile: [[u32; 4]; ROWS] = cast(*register);
+        let tile: [[u32; 4]; ROWS] = must_cast(*register);
         for (row, words) in rows.iter().zip(tile) {
             image[*row as usize % Image::ROWS] = words;
         }
@@ -160,13 +160,13 @@ impl Image {
     /// Rows of 32 bytes become those that two registers have in turns.
     #[inline(always)]
     pub(super) fn put_in_turns(&mut self, rows: &[u8; ROWS], [even, odd]: [&Row32; 2]) {
-        let (even, odd): ([[u32; 4]; ROWS], [[u32; 4]; ROWS]) = (cast(*even), cast(*odd));
+        let (even, odd): ([[u32; 4]; ROWS], [[u32; 4]; ROWS]) = (must_cast(*even), must_cast(*odd));
         for next in [0, 1] {
             let row = |row: usize| {
                 let at = 2 * next as usize;
                 [even[row][at], odd[row][at], even[row][at + 1], odd[row][at + 1]]
             };
-            self.put_tile(&rows.map(|row| row + next), &cast(std::array::from_fn::<[u32; 4], ROWS, _>(row)));
+            self.put_tile(&rows.map(|row| row + next), &must_cast(std::array::from_fn::<[u32; 4], ROWS, _>(row)));
         }
     }
 }

@@ -89,7 +89,8 @@ pub(super) fn columns<'t, V: Vectors, const N: usize>(
         let [lower, upper] = halves(tile);
         let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
         for (at, (lower, upper)) in lower.into_iter().zip(upper).enumerate() {
-            parts[at / each].elements[each * number + at % each] = pulp::cast([v.store(lower), v.store(upper)]);
+            parts[at / each].elements[each * number + at % each] =
+                bytemuck::must_cast([v.store(lower), v.store(upper)]);
         }
     }
 }

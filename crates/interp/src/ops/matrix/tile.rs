@@ -2,7 +2,7 @@
 //!
 //! Lanes `8 * t` to `8 * t + 7` give the addresses of the rows of tile `t`; a matrix of 16 rows takes two tiles and two registers. [`Order`] says which elements a lane holds.
 
-use pulp::bytemuck::{cast, cast_slice, pod_read_unaligned};
+use bytemuck::{cast_slice, must_cast, pod_read_unaligned};
 use warploom_exec::address::{SHARED_WINDOW, Space, classify};
 use warploom_exec::fault::FaultKind;
 
@@ -205,9 +205,9 @@ impl LaneOp for Transpose {
 /// A tile of 8 by 8 elements of 16 bits, four words to a row, with rows and columns exchanged.
 #[inline(always)]
 pub(super) fn transposed(tile: &Row32) -> Row32 {
-    let tile: [[u16; 8]; 8] = cast(*tile);
+    let tile: [[u16; 8]; 8] = must_cast(*tile);
     let row = |row: usize| std::array::from_fn(|column| tile[column][row]);
-    cast(std::array::from_fn::<[u16; 8], 8, _>(row))
+    must_cast(std::array::from_fn::<[u16; 8], 8, _>(row))
 }
 
 impl Machine<'_> {

@@ -1,6 +1,6 @@
 //! Products of a warpgroup whose factors come from shared memory by whole tiles, as registers have them, and need no panels between: those of `.f16`, `.bf16`, `.tf32`, floats of 8 bits and bytes.
 
-use pulp::bytemuck::{cast_slice_mut, pod_read_unaligned};
+use bytemuck::{cast_slice_mut, pod_read_unaligned};
 use warploom_exec::fault::FaultKind;
 use warploom_numerics::matrix::block::{self, COLUMNS, Sums as Block};
 use warploom_numerics::matrix::{Accumulation, Arrays, Sizes, Vectors, real};

@@ -459,13 +459,13 @@ fn within(channel: usize, bits: u32) -> (usize, u32) {
 /// The blocks of a row.
 #[inline(always)]
 fn blocks(row: &Row32) -> &[[u32; BLOCK]; BLOCKS] {
-    pulp::bytemuck::cast_ref(row)
+    bytemuck::must_cast_ref(row)
 }
 
 /// The same, to write.
 #[inline(always)]
 fn blocks_mut(row: &mut Row32) -> &mut [[u32; BLOCK]; BLOCKS] {
-    pulp::bytemuck::cast_mut(row)
+    bytemuck::must_cast_mut(row)
 }
 
 /// Makes results of one channel of texels, which lies in the low bits of their words.

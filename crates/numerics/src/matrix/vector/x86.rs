@@ -4,7 +4,7 @@ use std::arch::x86_64::{
     __m256, __m256i, __m512, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_FROUND_TO_ZERO,
 };
 
-use pulp::cast;
+use bytemuck::must_cast;
 use pulp::x86::{V3, V4};
 
 use super::{Arrays, Vectors};
@@ -31,12 +31,12 @@ impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Call<F> {
 
 #[inline(always)]
 fn float(words: __m512i) -> __m512 {
-    cast(words)
+    must_cast(words)
 }
 
 #[inline(always)]
 fn words(float: __m512) -> __m512i {
-    cast(float)
+    must_cast(float)
 }
 
 /// AVX-512.
@@ -50,12 +50,12 @@ impl Vectors for V4 {
 
     #[inline(always)]
     fn load(self, from: &[u32; 16]) -> __m512i {
-        cast(*from)
+        must_cast(*from)
     }
 
     #[inline(always)]
     fn store(self, words: __m512i) -> [u32; 16] {
-        cast(words)
+        must_cast(words)
     }
 
     #[inline(always)]
@@ -126,17 +126,17 @@ impl Vectors for V4 {
 
     #[inline(always)]
     fn spread_top_bytes(self, a: __m512i) -> __m512i {
-        self.avx512bw._mm512_shuffle_epi8(a, cast([TOP_BYTES; 4]))
+        self.avx512bw._mm512_shuffle_epi8(a, must_cast([TOP_BYTES; 4]))
     }
 
     #[inline(always)]
     fn exchange_bytes(self, a: __m512i) -> __m512i {
-        self.avx512bw._mm512_shuffle_epi8(a, cast([EXCHANGED_BYTES; 4]))
+        self.avx512bw._mm512_shuffle_epi8(a, must_cast([EXCHANGED_BYTES; 4]))
     }
 
     #[inline(always)]
     fn pack_bytes(self, a: __m512i) -> [u32; 4] {
-        cast(self.avx512f._mm512_cvtepi32_epi8(a))
+        must_cast(self.avx512f._mm512_cvtepi32_epi8(a))
     }
 
     #[inline(always)]
@@ -211,12 +211,12 @@ type Two = [__m256i; 2];
 
 #[inline(always)]
 fn float_half(words: __m256i) -> __m256 {
-    cast(words)
+    must_cast(words)
 }
 
 #[inline(always)]
 fn word_half(float: __m256) -> __m256i {
-    cast(float)
+    must_cast(float)
 }
 
 /// Both halves.
@@ -239,12 +239,12 @@ impl Vectors for V3 {
 
     #[inline(always)]
     fn load(self, from: &[u32; 16]) -> Two {
-        cast(*from)
+        must_cast(*from)
     }
 
     #[inline(always)]
     fn store(self, words: Two) -> [u32; 16] {
-        cast(words)
+        must_cast(words)
     }
 
     #[inline(always)]
@@ -279,12 +279,12 @@ impl Vectors for V3 {
 
     #[inline(always)]
     fn shl<const BY: u32>(self, a: Two) -> Two {
-        cast(Arrays.shl::<BY>(cast(a)))
+        must_cast(Arrays.shl::<BY>(must_cast(a)))
     }
 
     #[inline(always)]
     fn shr<const BY: u32>(self, a: Two) -> Two {
-        cast(Arrays.shr::<BY>(cast(a)))
+        must_cast(Arrays.shr::<BY>(must_cast(a)))
     }
 
     #[inline(always)]
@@ -315,17 +315,17 @@ impl Vectors for V3 {
 
     #[inline(always)]
     fn spread_top_bytes(self, a: Two) -> Two {
-        both!(a => self.avx2._mm256_shuffle_epi8(a, cast([TOP_BYTES; 2])))
+        both!(a => self.avx2._mm256_shuffle_epi8(a, must_cast([TOP_BYTES; 2])))
     }
 
     #[inline(always)]
     fn exchange_bytes(self, a: Two) -> Two {
-        both!(a => self.avx2._mm256_shuffle_epi8(a, cast([EXCHANGED_BYTES; 2])))
+        both!(a => self.avx2._mm256_shuffle_epi8(a, must_cast([EXCHANGED_BYTES; 2])))
     }
 
     #[inline(always)]
     fn pack_bytes(self, a: Two) -> [u32; 4] {
-        Arrays.pack_bytes(cast(a))
+        Arrays.pack_bytes(must_cast(a))
     }
 
     #[inline(always)]
@@ -345,23 +345,23 @@ impl Vectors for V3 {
 
     #[inline(always)]
     fn narrow(self, low: Two, high: Two) -> Two {
-        cast(Arrays.narrow(cast(low), cast(high)))
+        must_cast(Arrays.narrow(must_cast(low), must_cast(high)))
     }
 
     #[inline(always)]
     fn round_to_half(self, a: Two) -> Two {
-        cast(Arrays.round_to_half(cast(a)))
+        must_cast(Arrays.round_to_half(must_cast(a)))
     }
 
     #[inline(always)]
     fn towards_zero(self, a: Two) -> Two {
-        cast(Arrays.towards_zero(cast(a)))
+        must_cast(Arrays.towards_zero(must_cast(a)))
     }
 
     #[inline(always)]
     fn widen(self, a: Two) -> [Two; 2] {
-        let [low, high] = Arrays.widen(cast(a));
-        [cast(low), cast(high)]
+        let [low, high] = Arrays.widen(must_cast(a));
+        [must_cast(low), must_cast(high)]
     }
 
     #[inline(always)]

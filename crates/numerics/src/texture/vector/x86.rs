@@ -4,7 +4,7 @@ use std::arch::x86_64::{
     __m128, __m256, __m256d, __m256i, __m512, __m512d, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEG_INF,
 };
 
-use pulp::cast;
+use bytemuck::must_cast;
 use pulp::x86::{V3, V4};
 
 use super::{LAST_PART, SamplingVectors, beyond};
@@ -13,18 +13,18 @@ const DOWN: i32 = 1;
 
 #[inline(always)]
 fn float(words: __m512i) -> __m512 {
-    cast(words)
+    must_cast(words)
 }
 
 #[inline(always)]
 fn words(float: __m512) -> __m512i {
-    cast(float)
+    must_cast(float)
 }
 
 /// `.f32` as `.f64`.
 #[inline(always)]
 fn doubles(v: V4, a: __m512i) -> [__m512d; 2] {
-    let [low, high]: [__m256; 2] = cast(a);
+    let [low, high]: [__m256; 2] = must_cast(a);
     [v.avx512f._mm512_cvtps_pd(low), v.avx512f._mm512_cvtps_pd(high)]
 }
 
@@ -42,12 +42,12 @@ impl SamplingVectors for V4 {
 
     #[inline(always)]
     fn shl_by(self, a: __m512i, by: u32) -> __m512i {
-        self.avx512f._mm512_sll_epi32(a, cast([by, 0, 0, 0]))
+        self.avx512f._mm512_sll_epi32(a, must_cast([by, 0, 0, 0]))
     }
 
     #[inline(always)]
     fn shr_by(self, a: __m512i, by: u32) -> __m512i {
-        self.avx512f._mm512_srl_epi32(a, cast([by, 0, 0, 0]))
+        self.avx512f._mm512_srl_epi32(a, must_cast([by, 0, 0, 0]))
     }
 
     #[inline(always)]
@@ -149,17 +149,17 @@ impl SamplingVectors for V4 {
         let [a, b, c, d] = [doubles(self, a), doubles(self, b), doubles(self, c), doubles(self, d)];
         let &[e, f, g, h] = weights;
         let weights = [doubles(self, e), doubles(self, f), doubles(self, g), doubles(self, h)];
-        let mut out: [__m256; 2] = cast(isa._mm512_setzero_si512());
+        let mut out: [__m256; 2] = must_cast(isa._mm512_setzero_si512());
         for half in 0..2 {
             let sum = isa._mm512_mul_pd(a[half], weights[0][half]);
             let sum = isa._mm512_fmadd_pd(b[half], weights[1][half], sum);
             let sum = isa._mm512_fmadd_pd(c[half], weights[2][half], sum);
             let sum = isa._mm512_fmadd_pd(d[half], weights[3][half], sum);
-            let half_up = isa._mm512_add_epi64(cast(sum), isa._mm512_set1_epi64(1 << (CUT - 1)));
+            let half_up = isa._mm512_add_epi64(must_cast(sum), isa._mm512_set1_epi64(1 << (CUT - 1)));
             let kept = isa._mm512_and_si512(half_up, isa._mm512_set1_epi64(-1 << CUT));
-            out[half] = isa._mm512_cvtpd_ps(cast(kept));
+            out[half] = isa._mm512_cvtpd_ps(must_cast(kept));
         }
-        cast(out)
+        must_cast(out)
     }
 }
 
@@ -167,12 +167,12 @@ type Two = [__m256i; 2];
 
 #[inline(always)]
 fn float_half(words: __m256i) -> __m256 {
-    cast(words)
+    must_cast(words)
 }
 
 #[inline(always)]
 fn word_half(float: __m256) -> __m256i {
-    cast(float)
+    must_cast(float)
 }
 
 /// Both halves.
@@ -187,7 +187,7 @@ macro_rules! both {
 /// `.f32` as `.f64`.
 #[inline(always)]
 fn quarters(v: V3, a: Two) -> [__m256d; 4] {
-    let [a, b, c, d]: [__m128; 4] = cast(a);
+    let [a, b, c, d]: [__m128; 4] = must_cast(a);
     let isa = v.avx;
     [isa._mm256_cvtps_pd(a), isa._mm256_cvtps_pd(b), isa._mm256_cvtps_pd(c), isa._mm256_cvtps_pd(d)]
 }
@@ -206,12 +206,12 @@ impl SamplingVectors for V3 {
 
     #[inline(always)]
     fn shl_by(self, a: Two, by: u32) -> Two {
-        both!(a => self.avx2._mm256_sll_epi32(a, cast([by, 0, 0, 0])))
+        both!(a => self.avx2._mm256_sll_epi32(a, must_cast([by, 0, 0, 0])))
     }
 
     #[inline(always)]
     fn shr_by(self, a: Two, by: u32) -> Two {
-        both!(a => self.avx2._mm256_srl_epi32(a, cast([by, 0, 0, 0])))
+        both!(a => self.avx2._mm256_srl_epi32(a, must_cast([by, 0, 0, 0])))
     }
 
     #[inline(always)]
@@ -221,7 +221,7 @@ impl SamplingVectors for V3 {
 
     #[inline(always)]
     fn sar<const BY: u32>(self, a: Two) -> Two {
-        both!(a => self.avx2._mm256_sra_epi32(a, cast([BY, 0, 0, 0])))
+        both!(a => self.avx2._mm256_sra_epi32(a, must_cast([BY, 0, 0, 0])))
     }
 
     #[inline(always)]
@@ -325,16 +325,16 @@ impl SamplingVectors for V3 {
         let [a, b, c, d] = [quarters(self, a), quarters(self, b), quarters(self, c), quarters(self, d)];
         let &[e, f, g, h] = weights;
         let weights = [quarters(self, e), quarters(self, f), quarters(self, g), quarters(self, h)];
-        let mut out: [__m128; 4] = cast([self.avx._mm256_setzero_si256(); 2]);
+        let mut out: [__m128; 4] = must_cast([self.avx._mm256_setzero_si256(); 2]);
         for quarter in 0..4 {
             let sum = self.avx._mm256_mul_pd(a[quarter], weights[0][quarter]);
             let sum = self.fma._mm256_fmadd_pd(b[quarter], weights[1][quarter], sum);
             let sum = self.fma._mm256_fmadd_pd(c[quarter], weights[2][quarter], sum);
             let sum = self.fma._mm256_fmadd_pd(d[quarter], weights[3][quarter], sum);
-            let half_up = self.avx2._mm256_add_epi64(cast(sum), self.avx._mm256_set1_epi64x(1 << (CUT - 1)));
+            let half_up = self.avx2._mm256_add_epi64(must_cast(sum), self.avx._mm256_set1_epi64x(1 << (CUT - 1)));
             let kept = self.avx2._mm256_and_si256(half_up, self.avx._mm256_set1_epi64x(-1 << CUT));
-            out[quarter] = self.avx._mm256_cvtpd_ps(cast(kept));
+            out[quarter] = self.avx._mm256_cvtpd_ps(must_cast(kept));
         }
-        cast(out)
+        must_cast(out)
     }
 }
