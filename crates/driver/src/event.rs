@@ -193,15 +193,17 @@ impl Driver {
     ///
     /// # Errors
     /// `InvalidHandle` for a stale or foreign handle, and for event and stream of different contexts; `InvalidValue` for
-    /// unknown flags; as [`Driver::stream`].
+    /// unknown flags; as recorded, `IllegalState` for an event outside the graph of a stream that is not captured; as [`Driver::stream`].
     pub fn record_event(&self, event: Handle, stream: StreamName, flags: u32) -> DriverResult {
+        let stream = self.stream(stream)?;
+        let place = self.captured_place(&stream)?;
         let event = self.event(event)?;
         check_flags(flags)?;
-        let stream = self.stream(stream)?;
         if !Arc::ptr_eq(&event.context, &stream.context) {
             return Err(DriverError::invalid_handle("event and stream belong to different contexts"));
         }
-        match self.captured_place(&stream)? {
+        match place {
+            None if flags == EXTERNAL => return Err(no_capture()),
             None => event.record_in(&stream.stream),
             // As recorded, the capture goes on.
             Some(_) if event.is_shared() && flags != EXTERNAL => {
@@ -214,17 +216,17 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets a stream wait for an event as recorded last; one that was never recorded holds nothing up.
+    /// Lets a stream wait for an event as recorded last; one that was never recorded holds nothing up. As recorded, a capture fails with a handle that is none.
     ///
     /// # Errors
     /// As [`Driver::record_event`], save that the contexts may differ.
     pub fn wait_event(&self, stream: StreamName, event: Handle, flags: u32) -> DriverResult {
-        let event = self.event(event)?;
-        check_flags(flags)?;
         let stream = self.stream(stream)?;
-        if flags == EXTERNAL
-            && let Some(place) = self.captured_place(&stream)?
-        {
+        let place = self.captured_place(&stream)?;
+        check_flags(flags)?;
+        let event = self.event(event).inspect_err(|_| place.iter().for_each(CapturedPlace::invalidate))?;
+        if flags == EXTERNAL {
+            let place = place.ok_or_else(no_capture)?;
             return self.capture_wait(&place, &stream, event);
         }
         if !self.wait_captured(&stream, &event)?
@@ -290,6 +292,11 @@ impl Driver {
 
 /// The flag of recording and waiting: `CU_EVENT_RECORD_EXTERNAL` and `CU_EVENT_WAIT_EXTERNAL` are both 1.
 const EXTERNAL: u32 = 1;
+
+#[cold]
+fn no_capture() -> DriverError {
+    DriverError::new(ErrorCode::IllegalState, "an event outside a graph, and the stream is not captured")
+}
 
 fn check_flags(flags: u32) -> DriverResult {
     if flags > EXTERNAL {

@@ -112,11 +112,13 @@ pub(crate) struct Streams {
 }
 
 /// A thread's default stream, for as long as the thread lives.
+#[derive(Clone)]
 struct ThreadStream {
     thread: Weak<()>,
     id: u64,
     stream: Stream,
     capture: Arc<CaptureSlot>,
+    attributes: Arc<Attributes>,
 }
 
 thread_local! {
@@ -143,25 +145,29 @@ impl Streams {
         }
     }
 
-    fn of_this_thread(&self, driver: &Driver) -> DriverResult<(Stream, Arc<CaptureSlot>, u64)> {
+    fn of_this_thread(&self, driver: &Driver) -> DriverResult<ThreadStream> {
         let thread = THREAD.try_with(Arc::downgrade);
         let thread = thread.map_err(|_| DriverError::new(ErrorCode::InvalidContext, "the thread is ending"))?;
         let mut streams = self.per_thread.lock();
         if let Some(known) = streams.iter().find(|known| known.thread.ptr_eq(&thread)) {
-            return Ok((known.stream.clone(), Arc::clone(&known.capture), known.id));
+            return Ok(known.clone());
         }
         let of_ended = |known: &mut ThreadStream| known.thread.strong_count() == 0 && known.stream.is_idle();
         let ended: Vec<ThreadStream> = streams.extract_if(.., of_ended).collect();
-        let stream = self.new_stream(StreamKind::Blocking, false);
-        let id = driver.next_id();
-        let capture = self.new_slot(StreamKind::Blocking);
-        streams.push(ThreadStream { thread, id, stream: stream.clone(), capture: Arc::clone(&capture) });
+        let new = ThreadStream {
+            thread,
+            id: driver.next_id(),
+            stream: self.new_stream(StreamKind::Blocking, false),
+            capture: self.new_slot(StreamKind::Blocking),
+            attributes: Arc::default(),
+        };
+        streams.push(new.clone());
         drop(streams);
         // Nobody can end what their threads began to capture.
         for known in ended {
             driver.abandon_capture(&known.capture);
         }
-        Ok((stream, capture, id))
+        Ok(new)
     }
 
     /// Orders its streams.
@@ -236,21 +242,27 @@ impl CreatedStream {
     }
 }
 
+fn check_flags(flags: u32) -> DriverResult {
+    if flags & !NON_BLOCKING != 0 {
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
+    }
+    Ok(())
+}
+
 impl Driver {
     /// Creates a stream in the calling thread's context. Priorities out of range are brought into it.
     ///
     /// # Errors
     /// `InvalidValue` for unknown flags, and those of [`Driver::current`].
     pub fn create_stream(&self, flags: u32, priority: i32) -> DriverResult<Handle> {
+        check_flags(flags)?;
         let context = self.current_place()?;
         self.create_stream_in(context, flags, priority)
     }
 
     /// As [`Driver::create_stream`], in a context that need not be current.
     pub(crate) fn create_stream_in(&self, context: ContextRef, flags: u32, priority: i32) -> DriverResult<Handle> {
-        if flags & !NON_BLOCKING != 0 {
-            return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
-        }
+        check_flags(flags)?;
         let kind = if flags & NON_BLOCKING != 0 { StreamKind::NonBlocking } else { StreamKind::Blocking };
         let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
         let stream = context.streams().new_stream(kind, priority < 0);
@@ -310,7 +322,7 @@ impl Driver {
             }
             StreamName::PerThread => {
                 let place = self.place_with_threads()?;
-                let (stream, capture, _) = place.streams().of_this_thread(self)?;
+                let ThreadStream { stream, capture, .. } = place.streams().of_this_thread(self)?;
                 Ok(StreamRef { context: place.context, green: place.green, stream, capture })
             }
         }
@@ -350,8 +362,8 @@ impl Driver {
             }
             StreamName::PerThread => {
                 let place = self.place_with_threads()?;
-                let (_, _, id) = place.streams().of_this_thread(self)?;
-                Ok(facts(&place, id, 0, 0))
+                let own = place.streams().of_this_thread(self)?;
+                Ok(facts(&place, own.id, 0, 0))
             }
         }
     }

@@ -208,14 +208,15 @@ impl Driver {
     /// Begins to capture a stream.
     ///
     /// # Errors
-    /// `StreamCaptureUnsupported` for the legacy stream, as recorded; `IllegalState` if the stream is captured already, or the
+    /// `StreamCaptureUnsupported` for the legacy stream, as recorded, and `StreamCaptureImplicit` as [`Driver::capture_of`]; `IllegalState` if the stream is captured already, or the
     /// graph recaptured; `InvalidValue` for nodes of other graphs; as [`Driver::stream`].
     pub fn begin_capture(&self, name: StreamName, mode: CaptureMode, into: CaptureInto<'_>) -> DriverResult {
+        let stream = self.stream(name)?;
         if name == StreamName::Legacy {
+            self.capture_of(&stream)?;
             let reason = "the legacy stream cannot be captured";
             return Err(DriverError::new(ErrorCode::StreamCaptureUnsupported, reason));
         }
-        let stream = self.stream(name)?;
         if stream.capture.capture().is_some() {
             return Err(DriverError::new(ErrorCode::IllegalState, "the stream is captured already"));
         }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
-use super::StreamName;
+use super::{PRIORITIES, StreamName};
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult};
 
@@ -25,10 +25,15 @@ pub(super) type Attributes = Mutex<BTreeMap<u32, AttributeValue>>;
 
 /// The attributes that streams have, by their numbers in `CUlaunchAttributeID`: access policy window, synchronisation policy,
 /// priority, map of synchronisation domains, synchronisation domain.
-const KNOWN: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY, 9, 10];
+const KNOWN: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY, DOMAIN_MAP, DOMAIN];
 const ACCESS_POLICY_WINDOW: u32 = 1;
 const SYNCHRONIZATION_POLICY: u32 = 3;
 const PRIORITY: u32 = 8;
+const DOMAIN_MAP: u32 = 9;
+const DOMAIN: u32 = 10;
+
+/// Synchronisation domains that a device has, as recorded (`CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT`).
+const DOMAINS: u8 = 4;
 
 /// The widest access policy window, in bytes, as recorded.
 const MOST_WINDOW: u64 = 134_217_728;
@@ -63,10 +68,31 @@ pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResul
     Ok(())
 }
 
+/// What a stream keeps of a value, as recorded: priorities are brought into their range.
+///
+/// # Errors
+/// `InvalidValue` for a policy, a domain or a launch's domain that there is not.
+fn kept(attribute: u32, mut value: AttributeValue) -> DriverResult<AttributeValue> {
+    let word = word_of(&value, 0);
+    let exists = match attribute {
+        SYNCHRONIZATION_POLICY => (1..=4).contains(&word),
+        DOMAIN_MAP => value[0] < DOMAINS && value[1] < DOMAINS,
+        DOMAIN => word < 2,
+        _ => true,
+    };
+    if !exists {
+        return Err(DriverError::invalid_value(format!("{word:#x} is no value of stream attribute {attribute}")));
+    }
+    if attribute == PRIORITY {
+        value[..4].copy_from_slice(&(word as i32).clamp(PRIORITIES.1, PRIORITIES.0).to_ne_bytes());
+    }
+    Ok(value)
+}
+
 impl Driver {
     /// What of a stream its kernels have in graphs too, as recorded: access policy and priority.
     pub(crate) fn stream_preferences(&self, name: StreamName) -> DriverResult<BTreeMap<u32, AttributeValue>> {
-        let value = |attribute| Ok((attribute, self.stream_attribute(name, attribute)?));
+        let value = |attribute| Ok((attribute, self.kept_attribute(name, attribute)?));
         [ACCESS_POLICY_WINDOW, PRIORITY].into_iter().map(value).collect()
     }
 
@@ -81,10 +107,10 @@ impl Driver {
                 let stream = self.streams.lookup(handle)?;
                 Ok(look(&mut stream.attributes.lock()))
             }
-            // The default streams of a context have theirs in common.
-            StreamName::Legacy | StreamName::PerThread => {
-                let place = self.current_place()?;
-                Ok(look(&mut place.streams().attributes.lock()))
+            StreamName::Legacy => Ok(look(&mut self.current_place()?.streams().attributes.lock())),
+            StreamName::PerThread => {
+                let stream = self.place_with_threads()?.streams().of_this_thread(self)?;
+                Ok(look(&mut stream.attributes.lock()))
             }
         }
     }
@@ -92,20 +118,27 @@ impl Driver {
     /// The value of an attribute.
     ///
     /// # Errors
-    /// `InvalidValue` for attributes that streams do not have; as [`Driver::stream`].
+    /// `InvalidValue` for attributes that streams do not have; as [`Driver::refuse_failed_capture`].
     pub fn stream_attribute(&self, name: StreamName, attribute: u32) -> DriverResult<AttributeValue> {
+        self.refuse_failed_capture(name)?;
+        self.kept_attribute(name, attribute)
+    }
+
+    /// The same of a stream whose capture may have failed.
+    fn kept_attribute(&self, name: StreamName, attribute: u32) -> DriverResult<AttributeValue> {
         check(attribute)?;
         let priority = self.stream_facts(name)?.priority;
         let set = self.with_attributes(name, |attributes| attributes.get(&attribute).copied())?;
         Ok(set.unwrap_or_else(|| {
             let mut value = [0; 64];
-            let first = match attribute {
-                // `CU_SYNC_POLICY_AUTO`.
-                SYNCHRONIZATION_POLICY => 1,
-                PRIORITY => priority,
-                _ => 0,
-            };
-            value[..4].copy_from_slice(&first.to_ne_bytes());
+            match attribute {
+                // As recorded, no policy.
+                SYNCHRONIZATION_POLICY => value[..4].fill(0xff),
+                PRIORITY => value[..4].copy_from_slice(&priority.to_ne_bytes()),
+                // The default domain is 0, the remote one 1.
+                DOMAIN_MAP => value[1] = 1,
+                _ => {}
+            }
             value
         }))
     }
@@ -115,8 +148,10 @@ impl Driver {
     /// # Errors
     /// As [`Driver::stream_attribute`]; `InvalidValue` for a value that is none.
     pub fn set_stream_attribute(&self, name: StreamName, attribute: u32, value: AttributeValue) -> DriverResult {
+        self.refuse_failed_capture(name)?;
         check(attribute)?;
         check_value(attribute, &value)?;
+        let value = kept(attribute, value)?;
         self.check()?;
         self.with_attributes(name, |attributes| {
             attributes.insert(attribute, value);
@@ -129,6 +164,7 @@ impl Driver {
     /// As [`Driver::stream`].
     pub fn copy_stream_attributes(&self, to: StreamName, from: StreamName) -> DriverResult {
         self.check()?;
+        self.refuse_failed_capture(to)?;
         let priority = self.stream_attribute(from, PRIORITY)?;
         let mut copied = self.with_attributes(from, |attributes| attributes.clone())?;
         copied.insert(PRIORITY, priority);

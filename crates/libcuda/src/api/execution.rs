@@ -66,7 +66,7 @@ pub(crate) fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> A
 
 pub(crate) fn cuFuncGetModule(hmod: Out<'_, CUmodule>, hfunc: CUfunction) -> ApiResult {
     let place = hmod.required("hmod")?;
-    let function = driver()?.function(Handle::from_raw(hfunc.0))?;
+    let function = driver()?.function(given(hfunc)?)?;
     place.set(CUmodule(function.module().handle().raw()));
     Ok(())
 }
@@ -215,6 +215,7 @@ pub(super) fn launch(
     extra: &InArray<'_, HostPtr>,
 ) -> ApiResult {
     let driver = driver()?;
+    driver.refuse_failed_capture(stream)?;
     let function = driver.launchable(Handle::from_raw(function.0))?;
     let parameters = parameters(&function, kernel_params, extra)?;
     driver.launch(&function, shape, stream, parameters, &BTreeMap::new()).map(drop)

@@ -3,7 +3,7 @@ use warploom_abi::{
     CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgreenCtx, CUresult, CUstream,
     CUstreamAttrID, CUstreamAttrValue, CUstreamCallback,
 };
-use warploom_driver::stream::StreamName;
+use warploom_driver::stream::{StreamFacts, StreamName};
 use warploom_driver::{DriverError, ErrorCode, Handle};
 
 use super::green_context::green_of;
@@ -38,9 +38,16 @@ pub(crate) fn cuStreamCreateWithPriority(phStream: Out<'_, CUstream>, flags: u32
     Ok(())
 }
 
+/// What can be asked of a stream whose capture has not failed.
+fn asked(stream: StreamName) -> Result<StreamFacts, DriverError> {
+    let driver = driver()?;
+    driver.refuse_failed_capture(stream)?;
+    driver.stream_facts(stream)
+}
+
 pub(crate) fn cuStreamGetPriority(default: DefaultStream, hStream: CUstream, priority: Out<'_, i32>) -> ApiResult {
     let place = priority.required("priority")?;
-    place.set(driver()?.stream_facts(named(hStream, default))?.priority);
+    place.set(asked(named(hStream, default))?.priority);
     Ok(())
 }
 
@@ -65,7 +72,7 @@ pub(crate) fn cuStreamGetId(default: DefaultStream, hStream: CUstream, streamId:
 
 pub(crate) fn cuStreamGetCtx(default: DefaultStream, hStream: CUstream, pctx: Out<'_, CUcontext>) -> ApiResult {
     let place = pctx.required("pctx")?;
-    place.set(CUcontext(driver()?.stream_facts(named(hStream, default))?.context.raw()));
+    place.set(CUcontext(asked(named(hStream, default))?.context.raw()));
     Ok(())
 }
 
@@ -77,7 +84,7 @@ pub(crate) fn cuStreamGetCtx_v2(
     pGreenCtx: Out<'_, CUgreenCtx>,
 ) -> ApiResult {
     let (context, green) = (pCtx.required("pCtx")?, pGreenCtx.required("pGreenCtx")?);
-    let facts = driver()?.stream_facts(named(hStream, default))?;
+    let facts = asked(named(hStream, default))?;
     context.set(CUcontext(facts.whole.raw()));
     green.set(green_of(&facts));
     Ok(())
@@ -130,6 +137,7 @@ pub(crate) fn cuStreamAttachMemAsync(
 ) -> ApiResult {
     let driver = driver()?;
     driver.stream_facts(named(hStream, default))?;
+    driver.refuse_unsafe_in_capture()?;
     driver.attach_managed(dptr, length as u64, flags)
 }
 

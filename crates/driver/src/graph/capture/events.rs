@@ -18,6 +18,11 @@ impl CapturedPlace {
         DriverError::new(ErrorCode::CapturedEvent, "the event was last recorded in a stream that is captured")
     }
 
+    /// Lets the capture fail.
+    pub(crate) fn invalidate(&self) {
+        self.capture.invalidate();
+    }
+
     /// Whether the capture has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.capture.ended.load(Ordering::Acquire)

@@ -53,6 +53,18 @@ impl Driver {
         if involved.is_empty() { Ok(()) } else { Err(implicit()) }
     }
 
+    /// As `Driver::capture_of`, for calls that ask something of a stream or are about to put something into it, before they look at what else they were given.
+    ///
+    /// # Errors
+    /// As `Driver::capture_of`, and [`Driver::stream`] while there are captures.
+    #[inline]
+    pub fn refuse_failed_capture(&self, name: StreamName) -> DriverResult {
+        if self.captures.is_empty() {
+            return Ok(());
+        }
+        self.stream(name).and_then(|stream| self.capture_of(&stream)).map(|_| ())
+    }
+
     /// Fails if a stream is captured, for calls that cannot be; a capture that has failed is one as well.
     ///
     /// # Errors
@@ -131,8 +143,8 @@ impl Driver {
     #[cold]
     fn fail_all(&self, wanted: impl Fn(&&Arc<Capture>) -> bool, reason: &str) -> DriverResult {
         let all = self.captures.all.lock();
-        let involved: Vec<_> =
-            all.iter().filter(|capture| !capture.is_invalid() && capture.is_endable()).filter(wanted).collect();
+        // As recorded, a capture that has failed forbids as much until it is ended.
+        let involved: Vec<_> = all.iter().filter(|capture| capture.is_endable()).filter(wanted).collect();
         for capture in &involved {
             capture.invalidate();
         }

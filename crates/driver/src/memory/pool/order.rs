@@ -166,13 +166,16 @@ impl Driver {
     /// [`Driver::stream`].
     pub fn free_async(&self, address: u64, stream: StreamName) -> DriverResult {
         let stream = self.stream(stream)?;
-        if address == 0 {
-            return Ok(());
-        }
         if let Some(capture) = self.capture_of(&stream)? {
+            if address == 0 {
+                return Ok(());
+            }
             return self.capture(&capture, &stream, self.free_work(address)?).map(|_| ());
         }
         self.refuse_unsafe_in_capture()?;
+        if address == 0 {
+            return Ok(());
+        }
         if let Some(memory) = self.graph_memory.free(address) {
             // Work that the stream holds already may use it.
             stream.stream.run(Weight::Light, move || drop(memory));
