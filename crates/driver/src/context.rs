@@ -34,6 +34,9 @@ use crate::{DriverError, DriverResult, ErrorCode};
 pub mod context_flags {
     pub const SCHEDULE_MASK: u32 = 0x07;
     pub const MAP_HOST: u32 = 0x08;
+    pub const COREDUMP_ENABLE: u32 = 0x20;
+    pub const USER_COREDUMP_ENABLE: u32 = 0x40;
+    pub const SYNC_MEMOPS: u32 = 0x80;
     pub const KNOWN: u32 = 0xff;
 }
 
@@ -108,17 +111,24 @@ impl Context {
         self.primary
     }
 
-    /// `CUctx_flags`.
+    /// `CUctx_flags`. Primary contexts map host memory, as recorded.
     pub fn flags(&self) -> u32 {
+        if self.primary { self.own_flags() | context_flags::MAP_HOST } else { self.own_flags() }
+    }
+
+    /// The flags that were set.
+    fn own_flags(&self) -> u32 {
         self.flags.load(Ordering::Relaxed)
     }
 
-    /// Changes the flags.
+    /// Changes the flags, but for those that a context is made with, as recorded.
     ///
     /// # Errors
     /// `InvalidValue` for flags that do not exist.
     pub fn set_flags(&self, flags: u32) -> DriverResult {
-        self.flags.store(check_flags(flags)?, Ordering::Relaxed);
+        use context_flags::{COREDUMP_ENABLE, MAP_HOST, USER_COREDUMP_ENABLE};
+        let kept = check_flags(flags)? & !(MAP_HOST | COREDUMP_ENABLE | USER_COREDUMP_ENABLE);
+        self.flags.store(kept, Ordering::Relaxed);
         Ok(())
     }
 
@@ -194,7 +204,7 @@ impl Context {
     /// Changes a limit of its kernels. What holds may be a little more; read it back.
     ///
     /// # Errors
-    /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
+    /// `InvalidValue` for a value out of range, `NotPermitted` for a limit that cannot be set.
     pub fn set_limit(&self, limit: Limit, value: u64) -> DriverResult {
         let _limiting = self.limiting.lock();
         self.limits.set(limit, value)?;

@@ -140,7 +140,7 @@ static void access_and_sharing(void) {
     own.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
     IS(NOT_SUPPORTED, cuMemPoolSetAccess(pool, &own, 1));
     there.id = 9;
-    IS(INVALID_DEVICE, cuMemPoolGetAccess(&flags, pool, &there));
+    IS(INVALID_VALUE, cuMemPoolGetAccess(&flags, pool, &there));
     shared.handleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
     IS(NOT_SUPPORTED, cuMemPoolCreate(&none, &shared));
     shared.handleTypes = (CUmemAllocationHandleType)64;

@@ -8,12 +8,18 @@ use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
 use warploom_exec::observe::HostEvent;
 
-use super::{Context, ContextRef, GreenStreams, Limits, check_flags};
+use super::{Context, ContextRef, GreenStreams, Limits, check_flags, context_flags};
 use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::stream::Streams;
 use crate::{DriverError, DriverResult, ErrorCode};
+
+/// The flags of a context that is made with these. As recorded, core dumps that users ask for are core dumps.
+fn as_made(flags: u32) -> u32 {
+    use context_flags::{COREDUMP_ENABLE, USER_COREDUMP_ENABLE};
+    if flags & USER_COREDUMP_ENABLE == 0 { flags } else { flags & !USER_COREDUMP_ENABLE | COREDUMP_ENABLE }
+}
 
 impl Driver {
     /// Creates a context and makes it the calling thread's.
@@ -22,7 +28,7 @@ impl Driver {
     /// `InvalidDevice`, `InvalidValue` for flags, and the sticky error.
     pub fn create_context(&self, flags: u32, ordinal: i32) -> DriverResult<Arc<Context>> {
         let device = self.device(ordinal)?;
-        let flags = check_flags(flags)?;
+        let flags = as_made(check_flags(flags)?);
         device.state().check()?;
         let context = self.contexts.insert(|handle| self.new_context(handle, device, flags, false))?;
         self.enter(Arc::clone(&context));

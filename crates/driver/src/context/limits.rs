@@ -105,7 +105,7 @@ impl Limits {
     /// Changes a limit. The driver may round up; a program reads back what holds.
     ///
     /// # Errors
-    /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
+    /// `InvalidValue` for a value out of range, as recorded, `NotPermitted` for a limit that cannot be set.
     pub(super) fn set(&self, limit: Limit, value: u64) -> DriverResult {
         let (place, value) = match limit {
             Limit::StackSize if value >= MOST_LOCAL => {
@@ -125,7 +125,7 @@ impl Limits {
             }
             Limit::PersistingL2CacheSize => (&self.persisting_l2, value),
             Limit::SharedMemorySize | Limit::CigEnabled => {
-                return Err(DriverError::new(ErrorCode::UnsupportedLimit, format!("{limit:?} cannot be set")));
+                return Err(DriverError::new(ErrorCode::NotPermitted, format!("{limit:?} cannot be set")));
             }
         };
         place.store(value, Ordering::Relaxed);

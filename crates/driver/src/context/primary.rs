@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use parking_lot::MutexGuard;
 
-use super::{Context, check_flags};
+use super::{Context, check_flags, context_flags};
 use crate::device::Device;
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -99,16 +99,21 @@ impl Driver {
         let device = self.device(ordinal)?;
         let flags = device.primary.lock().flags;
         let context = self.contexts.get(device.primary_handle());
-        Ok(PrimaryState { flags: context.as_ref().map_or(flags, |context| context.flags()), active: context.is_some() })
+        // As recorded, of what was set for the context itself only that copies are synchronous.
+        let own = context.as_ref().map_or(0, |context| context.own_flags() & context_flags::SYNC_MEMOPS);
+        Ok(PrimaryState { flags: flags | own, active: context.is_some() })
     }
 
     /// Sets the flags of the living context, and of those to come.
     ///
     /// # Errors
-    /// `InvalidDevice`; `InvalidValue` for flags that do not exist.
+    /// `InvalidDevice`; `InvalidValue` for flags that do not exist and, as recorded, that of mapped host memory.
     pub fn set_primary_flags(&self, ordinal: i32, flags: u32) -> DriverResult {
         let device = self.device(ordinal)?;
         let mut primary = device.primary.lock();
+        if flags & context_flags::MAP_HOST != 0 {
+            return Err(DriverError::invalid_value("a primary context maps host memory in any case"));
+        }
         primary.flags = check_flags(flags)?;
         if let Some(context) = self.contexts.get(device.primary_handle()) {
             context.set_flags(flags)?;

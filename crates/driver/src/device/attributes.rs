@@ -65,6 +65,7 @@ pub mod attribute {
     pub const MAX_BLOCKS_PER_MULTIPROCESSOR: i32 = 106;
     pub const RESERVED_SHARED_MEMORY_PER_BLOCK: i32 = 111;
     pub const CLUSTER_LAUNCH: i32 = 120;
+    pub const HOST_NUMA_ID: i32 = 134;
 }
 
 /// An attribute that all devices have alike.

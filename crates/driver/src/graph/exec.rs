@@ -82,9 +82,9 @@ pub(super) struct ExecState {
 }
 
 impl GraphExec {
-    /// Flags that it was made with.
+    /// Flags that it was made with, but for that of priorities, as recorded.
     pub fn flags(&self) -> u64 {
-        self.flags
+        self.flags & !instantiate_flags::USE_NODE_PRIORITY
     }
 
     /// A number that no other graph or instance of the process has or had.
@@ -389,6 +389,9 @@ fn check_for_device(plan: &Plan) -> Result<(), InstantiateError> {
     let refuse = |step: &Step, result, reason: String| {
         Err(InstantiateError { error: DriverError::invalid_value(reason), result, node: step.node })
     };
+    if plan.steps.is_empty() {
+        return Err(DriverError::invalid_value("a graph that the device launches has nodes").into());
+    }
     let mut context = None;
     for step in &plan.steps {
         match &step.work {

@@ -365,7 +365,9 @@ impl Driver {
     /// # Errors
     /// As [`Driver::fill`].
     pub fn fill_work(&self, fill: Fill2d) -> DriverResult<Work> {
-        self.check_fill(&fill)?;
+        if self.check_fill(&fill)?.is_none() {
+            return Err(DriverError::invalid_value("a node that sets nothing"));
+        }
         Ok(Work::Fill(fill))
     }
 

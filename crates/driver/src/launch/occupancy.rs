@@ -24,10 +24,9 @@ impl Driver {
         let device = self.device_of(function.module().context())?;
         let limit = |number| u64::from(device.limit(number));
         let shared = u64::from(function.static_shared()).saturating_add(dynamic_shared);
-        // As recorded, what the kernel says about its largest CTA (`.maxntid`) does not count here.
-        let (most_threads, most_shared) =
-            (limit(attribute::MAX_THREADS_PER_BLOCK), limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
-        if threads > most_threads || shared > most_shared {
+        // As recorded, what the kernel says about its largest CTA (`.maxntid`) does not count here, and its attribute of most dynamic shared memory does.
+        let most_threads = limit(attribute::MAX_THREADS_PER_BLOCK);
+        if threads > most_threads || dynamic_shared > u64::from(function.max_dynamic_shared()) {
             return Ok(0);
         }
         let warps = threads.div_ceil(WARP);

@@ -91,12 +91,15 @@ impl Driver {
         }
     }
 
-    /// Bytes from the first to the last that a set writes; None if it writes none.
+    /// Bytes from the first to the last that a set writes; None if it writes none, which may be anywhere, as recorded.
     ///
     /// # Errors
     /// As [`Driver::fill`].
     pub(crate) fn check_fill(&self, fill: &Fill2d) -> DriverResult<Option<u64>> {
         let element = fill.element as u64;
+        if fill.width == 0 || fill.height == 0 {
+            return Ok(None);
+        }
         if !fill.address.is_multiple_of(element) || (fill.height > 1 && !fill.pitch.is_multiple_of(element)) {
             let reason = format!("address {:#x} or pitch {} is no multiple of {element}", fill.address, fill.pitch);
             return Err(DriverError::invalid_value(reason));
@@ -106,9 +109,6 @@ impl Driver {
             .checked_mul(element)
             .map(|width| Box3 { width, height: fill.height, depth: 1 })
             .ok_or_else(|| DriverError::invalid_value(format!("{} elements do not fit memory", fill.width)))?;
-        if size.is_empty() {
-            return Ok(None);
-        }
         if fill.height > 1 && fill.pitch < size.width {
             return Err(DriverError::invalid_value(format!(
                 "rows of {} bytes with a pitch of {}",

@@ -152,11 +152,20 @@ impl Marked {
 #[derive(Default)]
 pub(crate) struct AllHints(Mutex<BTreeMap<u64, Marked>>);
 
+/// As recorded, asked before anything else of a range.
+fn check_range(address: u64, size: u64) -> DriverResult {
+    if address == 0 || size == 0 {
+        return Err(DriverError::invalid_value(format!("{size} bytes at {address:#x}")));
+    }
+    Ok(())
+}
+
 impl Driver {
     /// The managed allocation that holds all of a range.
     fn managed_range(&self, address: u64, size: u64) -> DriverResult<Pointer> {
         let pointer = self.pointer(address).filter(|pointer| pointer.kind == PointerKind::Managed);
-        let held = pointer.filter(|pointer| size != 0 && size <= pointer.size - (address - pointer.base));
+        check_range(address, size)?;
+        let held = pointer.filter(|pointer| size <= pointer.size - (address - pointer.base));
         held.ok_or_else(|| {
             DriverError::invalid_value(format!("{size} bytes at {address:#x} are not all managed memory"))
         })
@@ -190,11 +199,12 @@ impl Driver {
     /// `InvalidValue` for other memory, `InvalidDevice`, and those of [`Driver::current`].
     pub fn advise(&self, address: u64, size: u64, advice: Advice) -> DriverResult {
         self.current()?;
-        let pointer = self.managed_range(address, size)?;
+        check_range(address, size)?;
         match advice {
             Advice::Preferred(Some(location)) | Advice::AccessedBy(location, _) => self.check_location(location)?,
             Advice::ReadMostly(_) | Advice::Preferred(None) => {}
         }
+        let pointer = self.managed_range(address, size)?;
         self.mark(&pointer, |marked| marked.change(address, address + size, |hints| hints.apply(advice)));
         Ok(())
     }
@@ -205,8 +215,9 @@ impl Driver {
     /// `InvalidValue` for other memory, `InvalidDevice`, and those of [`Driver::current`].
     pub fn prefetch(&self, address: u64, size: u64, location: Location) -> DriverResult {
         self.current()?;
-        let pointer = self.managed_range(address, size)?;
+        check_range(address, size)?;
         self.check_location(location)?;
+        let pointer = self.managed_range(address, size)?;
         self.mark(&pointer, |marked| {
             marked.change(address, address + size, |hints| hints.prefetched = Some(location));
         });

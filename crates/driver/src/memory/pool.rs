@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, Kept, MapAccess, Memory, MemoryKind};
 
 use super::{HandleTypes, Location, host_flags, location_kind};
+use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -32,6 +33,22 @@ pub struct PoolPlace {
     pub managed: bool,
     /// Where its memory is.
     pub location: Location,
+}
+
+impl PoolPlace {
+    /// Whether pools there can be exported.
+    fn is_shared(self) -> bool {
+        !self.managed && matches!(self.location.kind, location_kind::DEVICE | location_kind::HOST_NUMA)
+    }
+}
+
+/// What is wrong with a place, where that it is no device counts as a wrong value.
+fn as_value(error: DriverError) -> DriverError {
+    if error.code() == ErrorCode::InvalidDevice {
+        DriverError::invalid_value(error.reason().into_owned())
+    } else {
+        error
+    }
 }
 
 /// What a program may say of how memory is reused (`CU_MEMPOOL_ATTR_REUSE_*`), by its number in `CUmemPool_attribute`.
@@ -186,10 +203,17 @@ impl MemoryPool {
 
     /// What a device may do with its memory: its own device everything, others nothing until they are told to.
     pub fn access(&self, location: Location) -> MapAccess {
-        if self.is_home(location) || location.kind != location_kind::DEVICE {
+        if self.is_home(location) {
             return MapAccess::ReadWrite;
         }
+        if location.kind != location_kind::DEVICE {
+            return if self.is_of_device() { MapAccess::None } else { MapAccess::ReadWrite };
+        }
         self.access.lock().get(&location.id).copied().unwrap_or(MapAccess::None)
+    }
+
+    fn is_of_device(&self) -> bool {
+        !self.place.managed && self.place.location.kind == location_kind::DEVICE
     }
 
     fn is_home(&self, location: Location) -> bool {
@@ -315,14 +339,47 @@ impl Driver {
         self.pools.table.lookup(handle)
     }
 
-    /// Creates a pool (`cuMemPoolCreate`) that holds at most `max_size` bytes, 0 for as many as there are, and can be exported as `types`.
+    /// Creates a pool (`cuMemPoolCreate`) that holds at most `max_size` bytes, 0 for as many as there are, and can be exported as `types`, by their C value.
     ///
     /// # Errors
-    /// `InvalidValue` for a place that does not exist, and one whose memory is not shared; `InvalidDevice`.
-    pub fn create_pool(&self, place: PoolPlace, max_size: u64, types: HandleTypes) -> DriverResult<Handle> {
-        self.check_pool_place(place)?;
-        let sharing = Sharing::new(self.memory(), place, types)?;
+    /// As recorded: `InvalidValue` for a place that does not exist or has no such pools, one whose memory is not shared, a bound of managed memory, and types that pools do not have; then
+    /// `NotSupported` for managed memory in another place than those of the host and devices, and for types that need a fabric.
+    pub fn create_pool(&self, place: PoolPlace, max_size: u64, types: u32) -> DriverResult<Handle> {
+        if types & !HandleTypes::OF_POOLS != 0 {
+            return Err(DriverError::invalid_value(format!("{types:#x} names no kinds of handles of pools")));
+        }
+        if types != 0 && !place.is_shared() {
+            let reason = "only memory of devices and of the host's nodes is shared with other processes";
+            return Err(DriverError::invalid_value(reason));
+        }
+        if place.managed && max_size != 0 {
+            return Err(DriverError::invalid_value("pools of managed memory have no bound"));
+        }
+        self.check_new_pool(place)?;
+        let sharing = Sharing::new(self.memory(), HandleTypes::new(types)?)?;
         Ok(self.pools.make(place, max_size, false, sharing)?.handle)
+    }
+
+    /// Where pools are made, as recorded; default ones are in more places.
+    fn check_new_pool(&self, PoolPlace { managed, location }: PoolPlace) -> DriverResult {
+        let exists = match location.kind {
+            location_kind::DEVICE => self.device(location.id).is_ok(),
+            location_kind::HOST => true,
+            location_kind::HOST_NUMA => self.has_host_node(location.id),
+            location_kind::NONE | location_kind::HOST_NUMA_CURRENT => managed,
+            kind if managed => {
+                let reason = format!("managed memory in a place of kind {kind}");
+                return Err(DriverError::new(ErrorCode::NotSupported, reason));
+            }
+            _ => false,
+        };
+        if exists { Ok(()) } else { Err(DriverError::invalid_value(format!("no pools are made in {location:?}"))) }
+    }
+
+    /// Whether memory of the host is said to lie in a node of this number (`CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`).
+    fn has_host_node(&self, node: i32) -> bool {
+        let is_it = |device: &Device| u32::try_from(node) == Ok(device.limit(attribute::HOST_NUMA_ID));
+        self.devices().iter().any(is_it)
     }
 
     fn check_pool_place(&self, place: PoolPlace) -> DriverResult {
@@ -368,18 +425,18 @@ impl Driver {
     /// The pool that allocations in a place come from.
     ///
     /// # Errors
-    /// As [`Driver::default_pool`].
+    /// As recorded, `InvalidValue` for a place that does not exist.
     pub fn current_pool(&self, place: PoolPlace) -> DriverResult<Handle> {
-        self.check_pool_place(place)?;
+        self.check_pool_place(place).map_err(as_value)?;
         self.pools.with_slot(place, |slot| slot.current.handle)
     }
 
     /// Sets the pool that allocations in a place come from.
     ///
     /// # Errors
-    /// As [`Driver::default_pool`]; `InvalidValue` for a pool that was made for another place.
+    /// As [`Driver::current_pool`]; `InvalidValue` for a pool that was made for another place.
     pub fn set_current_pool(&self, place: PoolPlace, handle: Handle) -> DriverResult {
-        self.check_pool_place(place)?;
+        self.check_pool_place(place).map_err(as_value)?;
         let pool = self.pool(handle)?;
         pool.require_own()?;
         if pool.place != place {
@@ -389,37 +446,53 @@ impl Driver {
         self.pools.with_slot(place, |slot| slot.current = pool)
     }
 
-    /// Sets what a device may do with a pool's memory. All devices share one memory, so it is only told back.
+    /// Sets what a device may do with a pool's memory, None for what is no access. All devices share one memory, so it is only told back.
     ///
     /// # Errors
-    /// `InvalidValue` for another kind of place; `NotSupported` for reading alone; `InvalidDevice` for a device that is not
-    /// there, and for taking access from the device that the pool was made for: recorded on hardware.
-    pub fn set_pool_access(&self, handle: Handle, location: Location, access: MapAccess) -> DriverResult {
+    /// All as recorded. `NotSupported` for reading alone, for places that are no device where the pool is a device's, and for taking access from the host where it is the host's; `InvalidDevice`
+    /// for a device that is not there, and for taking access from the device that the pool was made for; `InvalidValue` for other places and what is no access.
+    pub fn set_pool_access(&self, handle: Handle, location: Location, access: Option<MapAccess>) -> DriverResult {
         let pool = self.pool(handle)?;
-        self.check_location(location)?;
+        if access == Some(MapAccess::Read) {
+            return Err(DriverError::new(ErrorCode::NotSupported, "pools cannot be read-only"));
+        }
+        if location.kind != location_kind::DEVICE && pool.is_of_device() {
+            return Err(DriverError::new(ErrorCode::NotSupported, "the host's access to memory of devices is not set"));
+        }
+        match location.kind {
+            location_kind::DEVICE => drop(self.device(location.id)?),
+            location_kind::HOST | location_kind::HOST_NUMA => {}
+            kind => return Err(DriverError::invalid_value(format!("access from a place of kind {kind}"))),
+        }
+        let access = access.ok_or_else(|| DriverError::invalid_value("flags are no access"))?;
         if location.kind != location_kind::DEVICE {
-            return Err(DriverError::invalid_value("access to memory pools is set for devices"));
+            if access == MapAccess::None {
+                return Err(DriverError::new(ErrorCode::NotSupported, "the host has full access to its own pools"));
+            }
+            return Ok(());
         }
         match access {
-            MapAccess::Read => return Err(DriverError::new(ErrorCode::NotSupported, "pools cannot be read-only")),
             MapAccess::None if pool.is_home(location) => {
                 let reason = format!("device {} has full access to its own pool", location.id);
                 return Err(DriverError::new(ErrorCode::InvalidDevice, reason));
             }
             MapAccess::ReadWrite if pool.is_home(location) => return Ok(()),
-            MapAccess::None | MapAccess::ReadWrite => {}
+            MapAccess::None | MapAccess::Read | MapAccess::ReadWrite => {}
         }
         pool.access.lock().insert(location.id, access);
         Ok(())
     }
 
-    /// What a device may do with a pool's memory.
+    /// What a device, or the host, may do with a pool's memory.
     ///
     /// # Errors
-    /// `InvalidValue` for unknown pools and places, `InvalidDevice`.
+    /// As recorded, `InvalidValue` for unknown pools, places that do not exist and devices that are not there.
     pub fn pool_access(&self, handle: Handle, location: Location) -> DriverResult<MapAccess> {
         let pool = self.pool(handle)?;
-        self.check_location(location)?;
+        self.check_location(location).map_err(as_value)?;
+        if location.kind == location_kind::HOST_NUMA_CURRENT {
+            return Err(DriverError::invalid_value("the present node has no access of its own"));
+        }
         Ok(pool.access(location))
     }
 

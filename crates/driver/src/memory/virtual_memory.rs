@@ -88,6 +88,9 @@ impl HandleTypes {
     /// `CU_MEM_HANDLE_TYPE_WIN32`, `CU_MEM_HANDLE_TYPE_WIN32_KMT` and `CU_MEM_HANDLE_TYPE_FABRIC`.
     const ELSEWHERE: u32 = 2 | 4 | 8;
 
+    /// What pools may have of these: file descriptors, and `CU_MEM_HANDLE_TYPE_FABRIC`.
+    pub(crate) const OF_POOLS: u32 = 1 | 8;
+
     /// From the C value.
     ///
     /// # Errors

@@ -97,6 +97,8 @@ impl FunctionAttribute {
 /// Places in [`Function::cluster`].
 const WIDTH: usize = 0;
 const NON_PORTABLE: usize = 3;
+/// `CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING`.
+const LAST_POLICY: i32 = 2;
 const POLICY: usize = 4;
 
 impl Function {
@@ -324,10 +326,13 @@ impl Driver {
             FunctionAttribute::PreferredSharedMemoryCarveout if (-1..=100).contains(&value) => {
                 function.carveout.store(value, Ordering::Relaxed);
             }
+            FunctionAttribute::NonPortableClusterSizeAllowed => {
+                function.cluster[NON_PORTABLE].store(u32::from(value != 0), Ordering::Relaxed);
+            }
+            FunctionAttribute::ClusterSchedulingPolicyPreference if value > LAST_POLICY => return refuse(),
             FunctionAttribute::RequiredClusterWidth
             | FunctionAttribute::RequiredClusterHeight
             | FunctionAttribute::RequiredClusterDepth
-            | FunctionAttribute::NonPortableClusterSizeAllowed
             | FunctionAttribute::ClusterSchedulingPolicyPreference => {
                 let index = attribute as usize - FunctionAttribute::RequiredClusterWidth as usize;
                 match u32::try_from(value) {

@@ -125,10 +125,10 @@ pub(crate) fn cuMemPoolSetAccess(pool: CUmemoryPool, map: InArray<'_, CUmemAcces
     driver()?.pool(pool_handle(pool))?;
     for descriptor in map.get(count, "map")? {
         let access = match descriptor.flags {
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => MapAccess::None,
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => MapAccess::Read,
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => MapAccess::ReadWrite,
-            flags => return Err(DriverError::invalid_value(format!("{flags:?} is no access"))),
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => Some(MapAccess::None),
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => Some(MapAccess::Read),
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => Some(MapAccess::ReadWrite),
+            _ => None,
         };
         driver()?.set_pool_access(pool_handle(pool), members::location(descriptor.location), access)?;
     }
@@ -154,8 +154,8 @@ pub(crate) fn cuMemPoolCreate(pool: Out<'_, CUmemoryPool>, poolProps: In<'_, CUm
     let place = pool.required("pool")?;
     let properties = poolProps.get("poolProps")?;
     let pool_place = place_of(properties.location, properties.allocType)?;
-    let types = HandleTypes::new(properties.handleTypes.0)?;
-    place.set(c_pool(driver()?.create_pool(pool_place, properties.maxSize as u64, types)?));
+    let made = driver()?.create_pool(pool_place, properties.maxSize as u64, properties.handleTypes.0)?;
+    place.set(c_pool(made));
     Ok(())
 }
 

@@ -24,9 +24,13 @@ fn function(func: CUfunction) -> DriverResult<Arc<Function>> {
 }
 
 fn threads(block_size: i32) -> DriverResult<u32> {
-    match u32::try_from(block_size) {
-        Ok(threads) if threads > 0 => Ok(threads),
-        _ => Err(DriverError::invalid_value(format!("CTAs of {block_size} threads"))),
+    positive(block_size, "threads of a CTA")
+}
+
+fn positive(number: i32, what: &str) -> DriverResult<u32> {
+    match u32::try_from(number) {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(DriverError::invalid_value(format!("{number} {what}"))),
     }
 }
 
@@ -47,8 +51,8 @@ pub(crate) fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     flags: u32,
 ) -> ApiResult {
     let place = numBlocks.required("numBlocks")?;
-    let function = function(func)?;
     check_flags(flags)?;
+    let function = function(func)?;
     let ctas = driver()?.resident_ctas(&function, u64::from(threads(blockSize)?), dynamicSMemSize as u64)?;
     place.set(i32::try_from(ctas).unwrap_or(i32::MAX));
     Ok(())
@@ -107,8 +111,8 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
     blockSize: i32,
 ) -> ApiResult {
     let place = dynamicSmemSize.required("dynamicSmemSize")?;
+    let ctas = positive(numBlocks, "CTAs")?;
     let function = function(func)?;
-    let ctas = u32::try_from(numBlocks).unwrap_or(0);
     place.set(driver()?.available_shared(&function, ctas, threads(blockSize)?)? as usize);
     Ok(())
 }

@@ -213,9 +213,9 @@ fn write_range_attribute(data: HostPtr, size: usize, attribute: CUmem_range_attr
         A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => preferred.map_or(NO_PLACE, Location::ordinal),
         A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => prefetched.map_or(NO_PLACE, Location::ordinal),
         A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE => preferred.map_or(0, |place| place.kind as i32),
-        A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID => preferred.map_or(0, |place| place.id),
+        A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID => preferred.map_or(NO_PLACE, |place| place.id),
         A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE => prefetched.map_or(0, |place| place.kind as i32),
-        A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID => prefetched.map_or(0, |place| place.id),
+        A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID => prefetched.map_or(NO_PLACE, |place| place.id),
         A::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY => return write_accessors(data, size, parts),
         _ => return Err(DriverError::invalid_value(format!("{attribute:?} is no attribute of ranges"))),
     };

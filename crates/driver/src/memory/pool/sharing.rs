@@ -11,8 +11,8 @@ use super::pending::Frees;
 use super::{MemoryPool, PoolPlace};
 use crate::driver::Driver;
 use crate::handle::Handle;
+use crate::memory::HandleTypes;
 use crate::memory::virtual_memory::{location_in, not_shared, note_of};
-use crate::memory::{HandleTypes, location_kind};
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// How a pool's memory is shared.
@@ -44,14 +44,9 @@ const OF_A_POOL: u8 = b'p';
 
 impl Sharing {
     /// As a new pool for a place is asked for.
-    pub(super) fn new(memory: &Memory, place: PoolPlace, types: HandleTypes) -> DriverResult<Sharing> {
+    pub(super) fn new(memory: &Memory, types: HandleTypes) -> DriverResult<Sharing> {
         if types == HandleTypes::NONE {
             return Ok(Sharing::No);
-        }
-        let shares = matches!(place.location.kind, location_kind::DEVICE | location_kind::HOST_NUMA);
-        if place.managed || !shares {
-            let reason = "only memory of devices and of the host's nodes is shared with other processes";
-            return Err(DriverError::invalid_value(reason));
         }
         let shared = memory.create_shared().map_err(|error| {
             DriverError::new(ErrorCode::OperatingSystem, format!("the host has no memory file for the pool: {error}"))
