@@ -95,7 +95,7 @@ FUZZ_SECONDS = 600
 FUZZ_KEEP    = $(BUILD)/kernel-fuzz
 FUZZ_SEED    = $(shell date +%s)
 
-# What an H200 and an H100 computed for thousands of PTX instructions, and an H100 for asynchronous copies and clusters, against ours.
+# What an H200 and an H100 computed for thousands of PTX instructions, and an H100 for asynchronous copies and clusters, against ours; and what calls answer.
 sweep: $(PROFILE)
 	@scripts/need.sh python3-numpy
 	SWEEP_LIBCUDA=$(LIBCUDA) /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
@@ -106,6 +106,7 @@ sweep: $(PROFILE)
 	WARPLOOM_JIT=off python3 tests/goldens/member_masks.py --check tests/goldens/member_masks.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/texture_forms.py --check tests/goldens/texture_forms.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/surface_forms.py --check tests/goldens/surface_forms.json $(LIBCUDA)
+	WARPLOOM_JIT=off python3 tests/goldens/call_answers.py --check tests/goldens/call_answers.json $(LIBCUDA)
 SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are. `make test` has no more tests of a family

@@ -127,8 +127,9 @@ impl Context {
     /// `InvalidValue` for flags that do not exist.
     pub fn set_flags(&self, flags: u32) -> DriverResult {
         use context_flags::{COREDUMP_ENABLE, MAP_HOST, USER_COREDUMP_ENABLE};
-        let kept = check_flags(flags)? & !(MAP_HOST | COREDUMP_ENABLE | USER_COREDUMP_ENABLE);
-        self.flags.store(kept, Ordering::Relaxed);
+        const MADE_WITH: u32 = MAP_HOST | COREDUMP_ENABLE | USER_COREDUMP_ENABLE;
+        let flags = check_flags(flags)?;
+        self.flags.store(self.own_flags() & MADE_WITH | flags & !MADE_WITH, Ordering::Relaxed);
         Ok(())
     }
 

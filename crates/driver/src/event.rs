@@ -277,10 +277,11 @@ impl Driver {
     pub fn elapsed_time(&self, start: Handle, end: Handle) -> DriverResult<f32> {
         let (start, end) = (self.event(start)?, self.event(end)?);
         let time = |event: &Event| {
+            let marker = event.asked()?;
             if event.flags & event_flags::DISABLE_TIMING != 0 {
                 return Err(DriverError::invalid_handle("the event was created without timing"));
             }
-            let marker = event.asked()?.ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
+            let marker = marker.ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
             Ok(marker.time())
         };
         match (time(&start)?, time(&end)?) {

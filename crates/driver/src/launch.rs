@@ -102,6 +102,14 @@ impl Driver {
         Ok(None)
     }
 
+    /// Whether a function can be launched in these sizes.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`], but for what it says of parameters and streams.
+    pub fn check_launch(&self, function: &Function, shape: &LaunchShape) -> DriverResult {
+        self.check_shape(function, shape, None).map(drop)
+    }
+
     /// A launch that only needs to be put into a stream; in a green context it has the multiprocessors of that one.
     ///
     /// # Errors

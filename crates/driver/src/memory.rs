@@ -153,20 +153,19 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for an address at which no such allocation starts, and those of [`Driver::current`].
     pub fn free(&self, address: u64) -> DriverResult {
-        let context = self.current()?;
         self.refuse_unsafe_in_capture()?;
         if address == 0 {
-            return Ok(());
+            return self.current().map(drop);
         }
         if self.graph_memory.is_freeable(address) {
-            self.finish_all_of(&context)?;
+            self.finish_all_of(&*self.current()?)?;
             // Another thread may have freed it meanwhile: then it is no allocation any more, as the next look finds.
             if self.graph_memory.free(address).is_some() {
                 return Ok(());
             }
         }
         let info = self.freeable_at(address, "cuMemFree")?;
-        self.finish_users_of(&context, &info)?;
+        self.finish_users_of(&info)?;
         if pool::pool_of(&info).is_null() { self.give_back(address) } else { self.give_back_to_pool(&info) }
     }
 

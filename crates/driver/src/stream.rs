@@ -354,7 +354,8 @@ impl Driver {
             StreamName::Created(handle) => {
                 let created = self.streams.lookup(handle)?;
                 created.check()?;
-                Ok(facts(&created.context, created.id, created.flags, created.priority))
+                let set = created.attributes.lock().get(&attributes::PRIORITY).map(|value| word_of(value, 0) as i32);
+                Ok(facts(&created.context, created.id, created.flags, set.unwrap_or(created.priority)))
             }
             StreamName::Legacy => {
                 let place = self.current_place()?;

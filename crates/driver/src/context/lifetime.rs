@@ -120,10 +120,17 @@ impl Driver {
         context.check()
     }
 
-    /// Waits until nobody can use an allocation any more: the context that it belongs to and the calling thread's.
-    pub(crate) fn finish_users_of(&self, current: &Context, info: &AllocationInfo) -> DriverResult {
-        self.finish_all_of(current)?;
-        if info.owner != current.id()
+    /// Waits until nobody can use an allocation any more: the context that it belongs to and the calling thread's, which need not have one, as recorded.
+    pub(crate) fn finish_users_of(&self, info: &AllocationInfo) -> DriverResult {
+        let current = match self.current() {
+            Ok(context) => Some(context),
+            Err(error) if error.code() == ErrorCode::InvalidContext => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(current) = &current {
+            self.finish_all_of(current)?;
+        }
+        if current.is_none_or(|current| info.owner != current.id())
             && let Some(owner) = self.contexts.find(|context| context.id() == info.owner)
         {
             self.finish_all_of(&owner)?;

@@ -277,6 +277,7 @@ impl Driver {
     pub fn end_capture(&self, name: StreamName) -> DriverResult<Handle> {
         let stream = self.stream(name)?;
         let Some(capture) = stream.capture.capture() else {
+            self.capture_of(&stream)?;
             return Err(DriverError::new(ErrorCode::IllegalState, "the stream is not captured"));
         };
         if !capture.origin.ptr_eq(&Arc::downgrade(&stream.capture)) {

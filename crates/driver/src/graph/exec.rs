@@ -116,6 +116,7 @@ impl Driver {
             return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")).into());
         }
         let graph = self.graphs.lookup(graph)?;
+        self.current()?;
         self.refuse_unsafe_in_capture()?;
         if flags & known::DEVICE_LAUNCH != 0 && flags & known::AUTO_FREE_ON_LAUNCH != 0 {
             let reason = "a graph that the device launches cannot free its memory at launches";
@@ -389,8 +390,9 @@ fn check_for_device(plan: &Plan) -> Result<(), InstantiateError> {
     let refuse = |step: &Step, result, reason: String| {
         Err(InstantiateError { error: DriverError::invalid_value(reason), result, node: step.node })
     };
+    let empty = || DriverError::invalid_value("a graph that the device launches has nodes, and so has each in it");
     if plan.steps.is_empty() {
-        return Err(DriverError::invalid_value("a graph that the device launches has nodes").into());
+        return Err(empty().into());
     }
     let mut context = None;
     for step in &plan.steps {
@@ -411,6 +413,7 @@ fn check_for_device(plan: &Plan) -> Result<(), InstantiateError> {
                 let reason = "a graph that the device launches copies neither arrays nor pageable memory".to_owned();
                 return refuse(step, InstantiateResult::NodeOperationNotSupported, reason);
             }
+            Work::Graph(graph) if graph.state.lock().nodes.is_empty() => return Err(empty().into()),
             Work::Copy(_) | Work::Fill(_) | Work::Graph(_) => {}
             work => {
                 let reason = format!("a graph that the device launches has no {}", work.kind().noun());

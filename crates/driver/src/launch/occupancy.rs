@@ -24,9 +24,11 @@ impl Driver {
         let device = self.device_of(function.module().context())?;
         let limit = |number| u64::from(device.limit(number));
         let shared = u64::from(function.static_shared()).saturating_add(dynamic_shared);
-        // As recorded, what the kernel says about its largest CTA (`.maxntid`) does not count here, and its attribute of most dynamic shared memory does.
-        let most_threads = limit(attribute::MAX_THREADS_PER_BLOCK);
-        if threads > most_threads || dynamic_shared > u64::from(function.max_dynamic_shared()) {
+        // As recorded, what the kernel says about its largest CTA (`.maxntid`) does not count here. Its attribute of most dynamic shared memory counts
+        // beyond what every kernel can have.
+        let (most_threads, any) =
+            (limit(attribute::MAX_THREADS_PER_BLOCK), limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK));
+        if threads > most_threads || shared > any && dynamic_shared > u64::from(function.max_dynamic_shared()) {
             return Ok(0);
         }
         let warps = threads.div_ceil(WARP);

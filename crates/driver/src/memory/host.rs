@@ -56,15 +56,14 @@ impl Driver {
     /// `InvalidValue` for an address at which no such allocation starts, and those of [`Driver::current`].
     pub fn free_host(&self, address: u64) -> DriverResult {
         self.refuse_unsafe_in_capture()?;
-        let context = self.current()?;
         if address == 0 {
-            return Ok(());
+            return self.current().map(drop);
         }
         let info = self.allocation_at(address, "cuMemFreeHost", |kind| kind == MemoryKind::PinnedHost)?;
         if !pool::pool_of(&info).is_null() {
             return Err(DriverError::invalid_value(format!("{info} came from a memory pool")));
         }
-        self.finish_users_of(&context, &info)?;
+        self.finish_users_of(&info)?;
         self.give_back(address)
     }
 

@@ -151,11 +151,11 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for an address at which nothing begins that was opened; those of [`Driver::current`].
     pub fn close_memory(&self, address: u64) -> DriverResult {
-        let context = self.current()?;
+        self.current()?;
         let refuse =
             || DriverError::about(ErrorCode::InvalidValue, address, "is not what cuIpcOpenMemHandle has opened");
         let info = self.allocated_at(address).filter(|info| info.base == address && is_opened(info));
-        self.finish_users_of(&context, &info.ok_or_else(refuse)?)?;
+        self.finish_users_of(&info.ok_or_else(refuse)?)?;
         let mut all_opened = self.between_processes.opened.lock();
         let (name, opened) = all_opened.iter_mut().find(|(_, opened)| opened.address == address).ok_or_else(refuse)?;
         opened.users -= 1;

@@ -207,7 +207,8 @@ impl MemoryPool {
             return MapAccess::ReadWrite;
         }
         if location.kind != location_kind::DEVICE {
-            return if self.is_of_device() { MapAccess::None } else { MapAccess::ReadWrite };
+            let is_of_host = !self.place.managed && !self.is_of_device();
+            return if is_of_host { MapAccess::ReadWrite } else { MapAccess::None };
         }
         self.access.lock().get(&location.id).copied().unwrap_or(MapAccess::None)
     }
@@ -466,7 +467,7 @@ impl Driver {
         }
         let access = access.ok_or_else(|| DriverError::invalid_value("flags are no access"))?;
         if location.kind != location_kind::DEVICE {
-            if access == MapAccess::None {
+            if access == MapAccess::None && !pool.place.managed {
                 return Err(DriverError::new(ErrorCode::NotSupported, "the host has full access to its own pools"));
             }
             return Ok(());

@@ -185,7 +185,8 @@ impl Function {
     /// The cluster that the source or an attribute asks for.
     pub fn required_cluster(&self) -> Option<[u32; 3]> {
         let size = [0, 1, 2].map(|axis| self.cluster[WIDTH + axis].load(Ordering::Relaxed));
-        (size[0] > 0).then(|| size.map(|extent| extent.max(1)))
+        // As recorded, no launch has clusters of which some extents are 0.
+        (size != [0; 3]).then_some(size)
     }
 
     /// `.explicitcluster`: each launch must say how large its clusters are, unless the source does.

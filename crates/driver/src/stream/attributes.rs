@@ -28,7 +28,7 @@ pub(super) type Attributes = Mutex<BTreeMap<u32, AttributeValue>>;
 const KNOWN: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY, DOMAIN_MAP, DOMAIN];
 const ACCESS_POLICY_WINDOW: u32 = 1;
 const SYNCHRONIZATION_POLICY: u32 = 3;
-const PRIORITY: u32 = 8;
+pub(super) const PRIORITY: u32 = 8;
 const DOMAIN_MAP: u32 = 9;
 const DOMAIN: u32 = 10;
 

@@ -217,7 +217,11 @@ pub(super) fn launch(
     let driver = driver()?;
     driver.refuse_failed_capture(stream)?;
     let function = driver.launchable(Handle::from_raw(function.0))?;
-    let parameters = parameters(&function, kernel_params, extra)?;
+    // As recorded, sizes of the grid and of CTAs are looked at before parameters, and clusters behind them.
+    let parameters = parameters(&function, kernel_params, extra).map_err(|wrong| {
+        let sizes = driver.check_launch(&function, shape).err();
+        sizes.filter(|error| error.code() == ErrorCode::InvalidValue).unwrap_or(wrong)
+    })?;
     driver.launch(&function, shape, stream, parameters, &BTreeMap::new()).map(drop)
 }
 

@@ -103,22 +103,24 @@ fn add(
     count: usize,
     work: impl FnOnce(&Driver) -> DriverResult<Work>,
 ) -> ApiResult {
-    let after = nodes(graph_handle(graph), dependencies, &InArray::none(), count)?;
-    add_after(place, graph, after, work)
+    add_after(place, graph, || nodes(graph_handle(graph), dependencies, &InArray::none(), count), work)
 }
 
 /// Adds a node.
 fn add_after(
     place: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    after: Vec<(Handle, EdgeData)>,
+    after: impl FnOnce() -> DriverResult<Vec<(Handle, EdgeData)>>,
     work: impl FnOnce(&Driver) -> DriverResult<Work>,
 ) -> ApiResult {
     let place = place.required("phGraphNode")?;
     let driver = driver()?;
     driver.graph(graph_handle(graph))?;
+    // As recorded, what a node does is looked at before what it comes behind.
     let work = work(driver)?;
-    let node = driver.add_node(graph_handle(graph), &after, work.clone()).inspect_err(|_| driver.discard_work(work))?;
+    let node = after()
+        .and_then(|after| driver.add_node(graph_handle(graph), &after, work.clone()))
+        .inspect_err(|_| driver.discard_work(work))?;
     place.set(CUgraphNode(node.raw()));
     Ok(())
 }

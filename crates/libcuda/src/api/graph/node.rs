@@ -82,14 +82,19 @@ pub(crate) fn cuGraphAddNode_v2(
     let parameters = node_parameters(&given)?;
     let after = nodes(graph_handle(hGraph), &dependencies, &dependencyData, numDependencies)?;
     let (mut added, mut conditional) = (None, None);
-    add_after(phGraphNode, hGraph, after, |driver| {
-        let work = work(driver, hGraph, &parameters)?;
-        added = Some(work.clone());
-        if let Work::Conditional(work) = &work {
-            conditional = Some(conditional::described(work));
-        }
-        Ok(work)
-    })?;
+    add_after(
+        phGraphNode,
+        hGraph,
+        || Ok(after),
+        |driver| {
+            let work = work(driver, hGraph, &parameters)?;
+            added = Some(work.clone());
+            if let Work::Conditional(work) = &work {
+                conditional = Some(conditional::described(work));
+            }
+            Ok(work)
+        },
+    )?;
     if let Some(conditional) = conditional {
         nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { conditional }, ..given });
     }
