@@ -287,8 +287,8 @@ impl Driver {
                 );
             }
         }
-        if flags & array_flags::TEXTURE_GATHER != 0 && (height == 0 || depth != 0 && !cube) {
-            return refuse("gathering is for two dimensions without layers, and for cubes".to_owned());
+        if flags & array_flags::TEXTURE_GATHER != 0 && (height == 0 || depth != 0) {
+            return refuse("gathering is for two dimensions without layers and faces".to_owned());
         }
         if width == 0 {
             return refuse("the width is 0".to_owned());
@@ -327,8 +327,23 @@ impl Driver {
                 most(attribute::MAXIMUM_TEXTURE2D_LAYERED_LAYERS),
             ],
         };
-        if width > limits[0] || height > limits[1] || depth > limits[2] {
+        let exceeds = |limits: [u64; 3]| width > limits[0] || height > limits[1] || depth > limits[2];
+        if exceeds(limits) {
             return refuse(format!("the most is {} x {} x {}", limits[0], limits[1], limits[2]));
+        }
+        let as_surface = match (layered || cube, height, depth) {
+            (false, 0, 0) => [most(attribute::MAXIMUM_SURFACE1D_WIDTH), 0, 0],
+            (false, _, 0) => [most(attribute::MAXIMUM_SURFACE2D_WIDTH), most(attribute::MAXIMUM_SURFACE2D_HEIGHT), 0],
+            (false, _, _) => [
+                most(attribute::MAXIMUM_SURFACE3D_WIDTH),
+                most(attribute::MAXIMUM_SURFACE3D_HEIGHT),
+                most(attribute::MAXIMUM_SURFACE3D_DEPTH),
+            ],
+            // Layers and faces are as many and as large as those of textures.
+            (true, ..) => limits,
+        };
+        if flags & array_flags::SURFACE_LDST != 0 && exceeds(as_surface) {
+            return refuse(format!("the most of a surface is {as_surface:?}"));
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ fn host_memory_that_ends_is_an_answer() {
 }
 
 #[test]
-fn what_the_host_cannot_unmap_stays_mapped() {
+fn what_the_host_cannot_map_can_be_mapped_later() {
     assert_eq!(run(&build("no_more_mappings.c"), &[]), "done\n");
 }
 

@@ -226,7 +226,7 @@ static void refusals(void) {
     asked.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
     IS(NOT_SUPPORTED, cuMemCreate(&handle, unit, &asked, 0));
     asked.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
-    IS(NOT_SUPPORTED, cuMemCreate(&handle, unit, &asked, 0));
+    IS(INVALID_VALUE, cuMemCreate(&handle, unit, &asked, 0));
     asked.requestedHandleTypes = (CUmemAllocationHandleType)64;
     IS(INVALID_VALUE, cuMemCreate(&handle, unit, &asked, 0));
     asked.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
@@ -236,7 +236,7 @@ static void refusals(void) {
     IS(INVALID_VALUE, cuMemExportToShareableHandle(NULL, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     IS(INVALID_VALUE, cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 1));
     IS(INVALID_VALUE, cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_NONE, 0));
-    IS(NOT_SUPPORTED, cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0));
+    IS(INVALID_VALUE, cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0));
     HOLDS(descriptor == 7);
     OK(cuMemRelease(plain));
     OK(cuMemRelease(handle));

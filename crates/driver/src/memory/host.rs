@@ -89,7 +89,7 @@ impl Driver {
     /// Lets kernels access host pages.
     ///
     /// # Errors
-    /// `InvalidValue` for an empty range, device memory and unknown flags; `HostMemoryAlreadyRegistered`; those of
+    /// `InvalidValue` for an empty range, device memory, unknown flags and that of memory of other devices, of which there is none; `HostMemoryAlreadyRegistered`; those of
     /// [`Driver::current`].
     pub fn register_host(&self, range: HostRange, flags: u32) -> DriverResult {
         self.refuse_unsafe_in_capture()?;
@@ -100,6 +100,9 @@ impl Driver {
         }
         if range.address() == 0 {
             return Err(DriverError::invalid_value("the address is NULL"));
+        }
+        if flags & host_flags::IO_MEMORY != 0 && self.memory().registered_at(range.address()).is_none() {
+            return Err(DriverError::invalid_value("no memory of another device of the machine is registered"));
         }
         let mut pages = self.registered.lock();
         self.memory().register_host(range, flags & host_flags::READ_ONLY != 0).map_err(|error| {
@@ -112,7 +115,8 @@ impl Driver {
             DriverError::new(code, format!("{} bytes at {:#x}: {error}", range.size(), range.address()))
         })?;
         let page = RegisteredPage {
-            flags: flags | host_flags::DEVICE_MAP,
+            // As recorded, that it is only read is not told back.
+            flags: flags & !host_flags::READ_ONLY | host_flags::DEVICE_MAP,
             owner: context.id(),
             device: context.ordinal(),
             id: self.next_id(),
@@ -124,7 +128,7 @@ impl Driver {
     /// Takes registered pages back, once all work is done.
     ///
     /// # Errors
-    /// `HostMemoryNotRegistered`; `InvalidValue` for NULL and inside a registered range; those of [`Driver::current`].
+    /// `HostMemoryNotRegistered`; `InvalidValue` for NULL, inside a registered range and for what the driver has allocated; those of [`Driver::current`].
     pub fn unregister_host(&self, address: u64) -> DriverResult {
         self.refuse_unsafe_in_capture()?;
         let context = self.current()?;
@@ -140,6 +144,9 @@ impl Driver {
             }
             Err(_) if self.memory().registered_at(address).is_some() => {
                 Err(DriverError::invalid_value(format!("{address:#x} is not the start of the registered range")))
+            }
+            Err(_) if self.memory().in_window(address) => {
+                Err(DriverError::invalid_value(format!("{address:#x} is memory of the driver's own")))
             }
             Err(error) => Err(DriverError::new(ErrorCode::HostMemoryNotRegistered, format!("{address:#x}: {error}"))),
         }

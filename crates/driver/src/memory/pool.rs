@@ -43,7 +43,7 @@ impl PoolPlace {
 }
 
 /// What is wrong with a place, where that it is no device counts as a wrong value.
-fn as_value(error: DriverError) -> DriverError {
+pub(super) fn as_value(error: DriverError) -> DriverError {
     if error.code() == ErrorCode::InvalidDevice {
         DriverError::invalid_value(error.reason().into_owned())
     } else {
@@ -346,7 +346,7 @@ impl Driver {
     /// As recorded: `InvalidValue` for a place that does not exist or has no such pools, one whose memory is not shared, a bound of managed memory, and types that pools do not have; then
     /// `NotSupported` for managed memory in another place than those of the host and devices, and for types that need a fabric.
     pub fn create_pool(&self, place: PoolPlace, max_size: u64, types: u32) -> DriverResult<Handle> {
-        if types & !HandleTypes::OF_POOLS != 0 {
+        if types & !HandleTypes::OF_MEMORY != 0 {
             return Err(DriverError::invalid_value(format!("{types:#x} names no kinds of handles of pools")));
         }
         if types != 0 && !place.is_shared() {
@@ -378,7 +378,7 @@ impl Driver {
     }
 
     /// Whether memory of the host is said to lie in a node of this number (`CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`).
-    fn has_host_node(&self, node: i32) -> bool {
+    pub(super) fn has_host_node(&self, node: i32) -> bool {
         let is_it = |device: &Device| u32::try_from(node) == Ok(device.limit(attribute::HOST_NUMA_ID));
         self.devices().iter().any(is_it)
     }

@@ -452,7 +452,7 @@ impl Driver {
         }
         let column_end = y.checked_add(size.height).ok_or_else(too_large)?;
         let height = if side.height == 0 { column_end } else { side.height };
-        if size.depth > 1 && column_end > height {
+        if column_end > height && (size.depth > 1 || side.height != 0) {
             return Err(DriverError::invalid_value(format!(
                 "slices end at row {column_end}, with a height of {height}"
             )));

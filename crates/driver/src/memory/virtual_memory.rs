@@ -14,7 +14,7 @@ use warploom_exec::memory::{
 };
 use warploom_exec::observe::{HostEvent, Observer};
 
-use super::pool::pool_of;
+use super::pool::{as_value, pool_of};
 use super::{Location, location_kind};
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -88,8 +88,19 @@ impl HandleTypes {
     /// `CU_MEM_HANDLE_TYPE_WIN32`, `CU_MEM_HANDLE_TYPE_WIN32_KMT` and `CU_MEM_HANDLE_TYPE_FABRIC`.
     const ELSEWHERE: u32 = 2 | 4 | 8;
 
-    /// What pools may have of these: file descriptors, and `CU_MEM_HANDLE_TYPE_FABRIC`.
-    pub(crate) const OF_POOLS: u32 = 1 | 8;
+    /// What memory may have of these: file descriptors, and `CU_MEM_HANDLE_TYPE_FABRIC`.
+    pub(crate) const OF_MEMORY: u32 = 1 | 8;
+
+    /// From the C value, for physical memory in a place.
+    ///
+    /// # Errors
+    /// As recorded, `InvalidValue` for what is no kind of memory, and memory of the host in no certain node; `NotSupported` for what needs a fabric.
+    pub fn of_memory(bits: u32, location: Location) -> DriverResult<HandleTypes> {
+        if bits & !HandleTypes::OF_MEMORY != 0 || bits != 0 && location.kind == location_kind::HOST {
+            return Err(DriverError::invalid_value(format!("{bits:#x} names no kinds of handles of memory there")));
+        }
+        HandleTypes::new(bits)
+    }
 
     /// From the C value.
     ///
@@ -201,6 +212,22 @@ impl Driver {
     /// `InvalidValue` if this is not a whole reservation in which nothing is mapped.
     pub fn release_addresses(&self, address: u64, size: u64) -> DriverResult {
         self.memory().release(address, size).map_err(|error| refused("given back", address, size, error))
+    }
+
+    /// Whether there can be physical memory of a size in a place, which is asked first of all.
+    ///
+    /// # Errors
+    /// As recorded, `InvalidValue` for a size that is no multiple of the granularity and places without such memory; `InvalidDevice`.
+    pub fn check_new_physical(&self, size: u64, location: Location) -> DriverResult {
+        if size == 0 || !size.is_multiple_of(MAP_GRANULARITY) {
+            return Err(DriverError::invalid_value(format!("{size} bytes are not a multiple of {MAP_GRANULARITY}")));
+        }
+        match location.kind {
+            location_kind::DEVICE => self.device(location.id).map(drop),
+            location_kind::HOST => Ok(()),
+            location_kind::HOST_NUMA if self.has_host_node(location.id) => Ok(()),
+            _ => Err(DriverError::invalid_value(format!("no physical memory is in {location:?}"))),
+        }
     }
 
     /// Creates physical memory near a place (`cuMemCreate`).
@@ -328,6 +355,14 @@ impl Driver {
     /// `InvalidValue` for ranges that are not granular, not reserved or mapped already, and for unknown handles.
     pub fn map(&self, address: u64, size: u64, offset: u64, handle: Handle) -> DriverResult {
         let memory = self.physical.lookup(handle)?;
+        if size == 0 {
+            return Err(DriverError::invalid_value("0 bytes to map"));
+        }
+        let whole = memory.physical()?.size();
+        if offset != 0 || size != whole {
+            let reason = format!("{size} bytes from byte {offset} on; memory of {whole} is mapped whole, as recorded");
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
         let device = u32::try_from(memory.location.ordinal()).unwrap_or(0);
         let tag = MAPPED | u64::from(memory.types.bits());
         let spec = AllocSpec { size, kind: MemoryKind::Device, device, owner: 0, tag, origin: "cuMemMap" };
@@ -390,11 +425,42 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` if not all of the range is mapped or part of a mapping is not in it; `InvalidDevice`.
     pub fn set_access(&self, address: u64, size: u64, location: Location, access: MapAccess) -> DriverResult {
-        self.check_location(location)?;
+        self.check_location(location).map_err(as_value)?;
         self.refuse_memory_of_pools(address)?;
+        if location.kind != location_kind::DEVICE && self.is_of_device_at(address) {
+            return match access {
+                _ if !self.are_mapped(address, size) => Err(DriverError::invalid_value(format!(
+                    "{size} bytes at {address:#x} are not what was mapped there"
+                ))),
+                MapAccess::None => Ok(()),
+                MapAccess::Read | MapAccess::ReadWrite => {
+                    let reason = "the host has no access to mapped memory of devices";
+                    Err(DriverError::new(ErrorCode::NotSupported, reason))
+                }
+            };
+        }
         self.memory()
             .set_access(address, size, access)
             .map_err(|error| refused("made accessible", address, size, error))
+    }
+
+    /// Whether a range is whole mappings, one behind the other.
+    fn are_mapped(&self, address: u64, size: u64) -> bool {
+        let (mappings, end) = (self.mappings.0.lock(), address.saturating_add(size));
+        let mut next = address;
+        while let Some((mapped, _)) = mappings.get(&next).filter(|_| next < end) {
+            next = next.saturating_add(*mapped);
+        }
+        size != 0 && next == end
+    }
+
+    /// Whether memory of a device is mapped at an address.
+    fn is_of_device_at(&self, address: u64) -> bool {
+        let mappings = self.mappings.0.lock();
+        let found = mappings.range(..=address).next_back();
+        found.is_some_and(|(base, (size, memory))| {
+            address - base < *size && memory.location.kind == location_kind::DEVICE
+        })
     }
 
     /// What kernels may do at an address (`cuMemGetAccess`).
@@ -402,8 +468,13 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` if nothing is mapped there; `InvalidDevice`.
     pub fn access(&self, address: u64, location: Location) -> DriverResult<MapAccess> {
+        if location.kind == location_kind::NONE {
+            return Err(DriverError::new(ErrorCode::InvalidDevice, "no device and not the host"));
+        }
         self.check_location(location)?;
-        let access = self.memory().access_at(address);
+        // As recorded, nodes of the host have none to memory of devices.
+        let none = location.kind == location_kind::HOST_NUMA && self.is_of_device_at(address);
+        let access = self.memory().access_at(address).map(|access| if none { MapAccess::None } else { access });
         access.ok_or_else(|| DriverError::invalid_value(format!("nothing is mapped at {address:#x}")))
     }
 

@@ -52,7 +52,8 @@ pub mod SamplerFlags {
     pub const NORMALIZED_COORDINATES: u32 = 0x02;
     pub const SRGB: u32 = 0x10;
     pub const SEAMLESS_CUBEMAP: u32 = 0x40;
-    pub const KNOWN: u32 = 0x01 | 0x02 | 0x10 | 0x20 | 0x40;
+    /// One of them has no name, and is taken as recorded.
+    pub const KNOWN: u32 = 0x01 | 0x02 | 0x04 | 0x10 | 0x20 | 0x40;
 }
 
 /// How a texture is sampled (`CUDA_TEXTURE_DESC`), by the numbers that a program gave.
@@ -159,9 +160,22 @@ fn channel(format: Format) -> Channel {
     }
 }
 
+impl Resource {
+    /// Fails for no array at all: as recorded, that is another error than for one that is no more.
+    fn check_given(&self) -> DriverResult {
+        match *self {
+            Resource::Array(array) | Resource::Mipmapped(array) if array.is_null() => {
+                Err(DriverError::invalid_value("the array is NULL"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Driver {
     /// The texels of a resource: its mip levels, at least one.
     pub(super) fn levels_of(&self, resource: &Resource) -> DriverResult<Vec<Texels>> {
+        resource.check_given()?;
         match *resource {
             Resource::Mipmapped(array) => {
                 self.mipmap_levels(array)?.iter().map(|level| texels_of_array(level)).collect()
@@ -187,6 +201,7 @@ impl Driver {
 
     /// The texels of an array that kernels write: of no blocks.
     pub(super) fn surface_texels(&self, resource: &Resource) -> DriverResult<Texels> {
+        resource.check_given()?;
         let mut texels = self.texels_of(resource)?;
         if texels.blocks.is_some() {
             return Err(DriverError::invalid_value("blocks are no surface"));

@@ -53,15 +53,14 @@ const FIRST_BLOCKS: u32 = 0x19;
 const UNSIGNED_INT32: u32 = 0x03;
 
 impl Driver {
-    /// Makes a texture of all of a resource the one that a view shows: levels and layers past the last are cut.
+    /// Makes a texture of all of a resource the one that a view shows: levels and layers past the last are cut where there are several.
     ///
     /// # Errors
-    /// As recorded, `InvalidValue` for a view without a format, of another resource than an array, of another size than the array's, of texels of another size, and of no level;
+    /// As recorded, `InvalidValue` for a view without a format, of levels and layers that a resource does not have, of another size than the array's, of texels of another size, and of no level;
     /// for blocks, of others than words of as many bytes; and for any view of an array of blocks.
     pub(super) fn apply_view(&self, resource: &Resource, view: &ResourceView, texture: &mut Texture) -> DriverResult {
-        let Some(array) = self.base_array(resource)? else {
-            return Err(DriverError::invalid_value("a view needs an array"));
-        };
+        // Of plain memory a view says nothing.
+        let Some(array) = self.base_array(resource)? else { return Ok(()) };
         if texture.base().blocks.is_some() {
             return Err(DriverError::invalid_value("a view of blocks, which are seen as what they are"));
         }
@@ -90,13 +89,17 @@ impl Driver {
         }
         let [first, last] = view.levels;
         let levels = texture.levels.len();
-        if first > last || first as usize >= levels {
+        let is_plain = !matches!(resource, Resource::Mipmapped(_));
+        if first > last || first as usize >= levels || is_plain && last != 0 {
             return Err(DriverError::invalid_value(format!("levels {first} to {last} of {levels}")));
         }
         texture.levels.truncate(last as usize + 1);
         texture.levels.drain(..first as usize);
         let [first, last] = view.layers;
         let [_, count] = texture.layers;
+        if last != 0 && !(texture.base().layered || texture.base().cube) {
+            return Err(DriverError::invalid_value(format!("layers {first} to {last} of what has none")));
+        }
         // Of what has no layers, and of cubes, programs leave these 0.
         if last != 0 {
             if first > last || first >= count {

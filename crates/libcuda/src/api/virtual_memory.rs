@@ -23,11 +23,16 @@ pub(crate) fn cuMemAddressReserve(
     ptr: Out<'_, CUdeviceptr>,
     size: usize,
     alignment: usize,
-    _addr: CUdeviceptr,
+    addr: CUdeviceptr,
     flags: u64,
 ) -> ApiResult {
     let place = ptr.required("ptr")?;
     no_flags(flags)?;
+    // A hint that is not followed, and looked at as recorded.
+    let granularity = driver()?.map_granularity();
+    if !addr.is_multiple_of(granularity) {
+        return Err(DriverError::invalid_value(format!("{addr:#x} is no multiple of {granularity}")));
+    }
     place.set(driver()?.reserve_addresses(size as u64, alignment as u64)?);
     Ok(())
 }
@@ -45,11 +50,12 @@ pub(crate) fn cuMemCreate(
     let place = handle.required("handle")?;
     let properties = prop.get("prop")?;
     no_flags(flags)?;
+    let (driver, location) = (driver()?, members::location(properties.location));
+    driver.check_new_physical(size as u64, location)?;
     if properties.r#type != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
         return Err(DriverError::invalid_value(format!("{:?} is no type of physical memory", properties.r#type)));
     }
-    let types = HandleTypes::new(properties.requestedHandleTypes.0)?;
-    let (driver, location) = (driver()?, members::location(properties.location));
+    let types = HandleTypes::of_memory(properties.requestedHandleTypes.0, location)?;
     // Other bits mean nothing, as recorded.
     let for_tiles = u32::from(properties.allocFlags.usage) & CU_MEM_CREATE_USAGE_TILE_POOL != 0;
     let create = if for_tiles { Driver::create_tile_pool } else { Driver::create_physical };
@@ -69,7 +75,10 @@ pub(crate) fn cuMemExportToShareableHandle(
 ) -> ApiResult {
     shareableHandle.required("shareableHandle")?;
     no_flags(flags)?;
-    let descriptor = driver()?.export_physical(physical(handle), HandleTypes::new(handleType.0)?)?;
+    // As recorded, one that there is not here is a wrong value.
+    let types =
+        HandleTypes::new(handleType.0).map_err(|error| DriverError::invalid_value(error.reason().into_owned()))?;
+    let descriptor = driver()?.export_physical(physical(handle), types)?;
     // The program closes it.
     shareableHandle.write("shareableHandle", descriptor.into_raw_fd())
 }

@@ -63,18 +63,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "both refuse the call: the unit is not the default one, and the kernel has no such reference",
     },
     Difference {
-        functions: "cuMemMap",
-        situations: CAPTURE,
-        ours: "INVALID_VALUE",
-        reason: "both refuse the call: the memory is not reserved, and the size no multiple of the granularity",
-    },
-    Difference {
-        functions: "cuMemGetAccess",
-        situations: CAPTURE,
-        ours: "INVALID_VALUE",
-        reason: "both refuse the call: the location has no type, and the memory is not mapped",
-    },
-    Difference {
         functions: "cuGraphAddChildGraphNode",
         situations: CAPTURE,
         ours: "SUCCESS",

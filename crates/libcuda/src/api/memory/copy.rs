@@ -314,10 +314,15 @@ fn cuboid_or_nothing(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
     if empty { cuboid(&CUDA_MEMCPY3D_v2 { srcMemoryType: HOST, dstMemoryType: HOST, ..*copy }) } else { cuboid(copy) }
 }
 
-/// Levels of detail and the reserved members are of no account, as recorded.
+/// The reserved members are of no account, as recorded, nor is a level of detail of what is no array.
 pub(in crate::api) fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
     let src = place(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
     let dst = place(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
+    for (place, level) in [(&src, copy.srcLOD), (&dst, copy.dstLOD)] {
+        if matches!(place, CopyPlace::Array(_)) && level != 0 {
+            return Err(DriverError::invalid_value(format!("level {level} of an array, which has one")));
+        }
+    }
     let side = |place, origin: [usize; 3], pitch, height| CopySide {
         place,
         origin: origin.map(|offset| offset as u64),
