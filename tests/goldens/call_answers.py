@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records what a driver answers to calls with arguments that are right, wrong in one way, or wrong in several, so that it shows what is looked at first: pools, contexts, streams and events,
-functions, memory, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
+functions, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
 
-Not here: handles of a fabric, which are there on some machines; launches of fewer threads than a kernel requires (.reqntid), which hardware lets pass; what a driver makes of addresses.
+Not here: handles of a fabric, which are there on some machines; launches of fewer threads than a kernel requires (.reqntid), which hardware lets pass; textures of memory that is not the program's; what a driver makes of addresses.
 
     call_answers.py [LIBCUDA] > call_answers.json
     call_answers.py --check call_answers.json [LIBCUDA]
@@ -13,6 +13,7 @@ import struct
 import sys
 
 import recorded
+from descriptors import Array3D, Copy3D, Resource, Sampler, View
 
 TEXT = b"""
 .version 8.0
@@ -53,9 +54,9 @@ class Calls:
         self.call("cuStreamIsCapturing", stream, C.byref(status))
         return status.value
 
-    def memory(self):
+    def memory(self, size=4096):
         address = C.c_uint64()
-        self.call("cuMemAlloc_v2", C.byref(address), C.c_size_t(PAGE))
+        self.call("cuMemAlloc_v2", C.byref(address), C.c_size_t(size))
         return address
 
     def function(self, name):
@@ -278,6 +279,163 @@ def memory(calls):
     yield case("instances of a graph of nothing", map(instance, (0, 1, 2, 3, 4, 5, 8, 9, 10, 12, 15, 16, 32)))
 
 
+class Copy2D(C.Structure):           # CUDA_MEMCPY2D
+    _fields_ = [(side + name, type) for side in ("src", "dst") for name, type in
+                (("XInBytes", C.c_size_t), ("Y", C.c_size_t), ("Type", C.c_int), ("Host", C.c_void_p), ("Device", C.c_uint64), ("Array", C.c_void_p), ("Pitch", C.c_size_t))] + [("width", C.c_size_t), ("height", C.c_size_t)]
+
+
+def array(calls, *shape):
+    return calls.made("cuArray3DCreate_v2", C.byref(Array3D(*shape)))
+
+
+def copies(calls):
+    stream, memory, less = calls.made("cuStreamCreate", 1), calls.memory(16 * PAGE).value, calls.memory().value
+    pinned = calls.made("cuMemHostAlloc", C.c_size_t(16 * PAGE), 0).value
+    plane, line, colours = [array(calls, *shape).value for shape in ((16, 8, 0, 0x20, 1, 0), (64, 0, 0, 0x20, 1, 0), (16, 8, 0, 1, 4, 0))]
+    box, layers = [array(calls, *shape).value for shape in ((16, 8, 4, 0x20, 1, 0), (16, 8, 3, 0x20, 1, 1))]
+    places = {"memory": {"Type": 2, "Device": memory}, "less memory": {"Type": 2, "Device": less}, "pinned": {"Type": 1, "Host": pinned}, "unified": {"Type": 4, "Device": memory},
+              "plane": {"Type": 3, "Array": plane}, "line": {"Type": 3, "Array": line}, "colours": {"Type": 3, "Array": colours}, "NULL": {"Type": 2, "Device": 0}, "no array": {"Type": 3, "Array": 0},
+              "nowhere": {"Type": 5, "Device": memory}}
+    boxes = {name: place for name, place in places.items() if name != "pinned"} | {"box": {"Type": 3, "Array": box}, "layers": {"Type": 3, "Array": layers}}
+
+    def filled(copy, source, target):
+        for side, place in (("src", source), ("dst", target)):
+            for name, value in place.items():
+                setattr(copy, side + name, value)
+        return C.byref(copy)
+
+    def flat(source, target, size, pitch):
+        copy = filled(Copy2D(srcPitch=pitch, dstPitch=pitch, width=size[0], height=size[1]), source, target)
+        return calls.code("cuMemcpy2D_v2", copy), calls.code("cuMemcpy2DUnaligned_v2", copy), calls.code("cuMemcpy2DAsync_v2", copy, stream)
+
+    def cuboid(source, target, size, pitch, level):
+        copy = Copy3D(srcPitch=pitch[0], dstPitch=pitch[0], srcHeight=pitch[1], dstHeight=pitch[1], srcLOD=level, dstLOD=level, width=size[0], height=size[1], depth=size[2])
+        return calls.code("cuMemcpy3D_v2", filled(copy, source, target)), calls.code("cuMemcpy3DAsync_v2", C.byref(copy), stream)
+
+    for (source, target) in itertools.product(places, repeat=2):
+        grid = itertools.product(((0, 0), (4, 0), (0, 4), (4, 1), (4, 4), (64, 8), (65, 8), (64, 9), (3, 2)), (0, 2, 64, 100))
+        yield case(f"rows from {source} to {target}", (flat(places[source], places[target], *given) for given in grid))
+    for (source, target) in itertools.product(boxes, repeat=2):
+        grid = itertools.product(((0, 1, 1), (4, 0, 1), (4, 1, 0), (4, 1, 1), (4, 2, 2), (64, 8, 3), (64, 8, 4), (64, 8, 5), (64, 9, 1), (68, 1, 1)), ((0, 0), (64, 0), (64, 8), (2, 8), (64, 1)), (0, 1))
+        yield case(f"boxes from {source} to {target}", (cuboid(boxes[source], boxes[target], *given) for given in grid))
+    calls.call("cuCtxSynchronize")
+
+
+def arrays(calls):
+    sizes = [(0, 0, 0), (1, 0, 0), (16, 0, 0), (0, 4, 0), (16, 4, 0), (4, 4, 4), (4, 0, 4), (4, 4, 6), (4, 3, 6), (4, 4, 12), (4, 4, 7), (131072, 0, 0), (131073, 0, 0), (131073, 1, 0), (16, 65537, 0),
+             (16384, 1, 1), (16385, 1, 1), (1, 1, 16385), (32768, 0, 2), (32769, 0, 2), (4, 4, 2048), (4, 4, 2049), (4, 0, 2049)]
+
+    def create(size, format, channels, flags):
+        handle, found = C.c_void_p(), Array3D()
+        code = calls.code("cuArray3DCreate_v2", C.byref(handle), C.byref(Array3D(*size, format, channels, flags)))
+        if code:
+            return code
+        calls.call("cuArray3DGetDescriptor_v2", C.byref(found), handle)
+        calls.call("cuArrayDestroy", handle)
+        return [found.width, found.height, found.depth, found.format, found.channels, found.flags]
+
+    def levels(size, flags, count):
+        handle = C.c_void_p()
+        code = calls.code("cuMipmappedArrayCreate", C.byref(handle), C.byref(Array3D(*size, 0x20, 1, flags)), count)
+        if code:
+            return code
+        level = C.c_void_p()
+        codes = [calls.code("cuMipmappedArrayGetLevel", C.byref(level), handle, number) for number in range(7)]
+        calls.call("cuMipmappedArrayDestroy", handle)
+        return codes
+
+    for size in sizes:
+        for flags in (0, 1, 2, 3, 4, 5, 6, 8, 9, 0xc, 0x10, 0x20, 0x22, 0x40, 0x80, 0x200):
+            formats = ((0x20, 1), (0x20, 3), (1, 4), (0x10, 2), (0x20, 0), (0x20, 5), (4, 1)) if flags in (0, 2, 8) else ((0x20, 1),)
+            yield case(f"array of {size}, {flags:#x}", [create(size, *format, flags) for format in formats] + [levels(size, flags, count) for count in (0, 1, 2, 3, 5, 9)])
+
+
+def textures(calls):
+    memory = calls.memory(16 * PAGE).value
+    shapes = {"plane": (16, 8, 0, 0x20, 1, 0), "colours": (16, 8, 0, 1, 4, 0), "words": (16, 8, 0, 3, 1, 0), "layers": (16, 8, 3, 0x20, 1, 1), "surface": (16, 8, 0, 3, 1, 2), "line": (16, 0, 0, 0x20, 1, 0), "box": (8, 8, 4, 0x20, 1, 0)}
+    resources = {name: (0, [array(calls, *shape).value]) for name, shape in shapes.items()}
+    resources |= {"levels": (1, [calls.made("cuMipmappedArrayCreate", C.byref(Array3D(16, 8, 0, 0x20, 1, 0)), 3).value]), "no array": (0, [0]), "no levels": (1, [0]), "nothing": (4, [0])}
+    # Format and channels are one word.
+    resources |= {f"bytes, {what}": (2, [memory + by, channels << 32 | format, 256]) for what, by, format, channels in (("words", 0, 0x20, 1), ("askew", 4, 0x20, 1), ("triples", 0, 0x20, 3), ("colours", 0, 1, 4), ("no format", 0, 7, 1))}
+    resources |= {f"rows, {what}": (3, [memory + by, channels << 32 | format, 16, 8, pitch]) for what, by, format, channels, pitch in (("words", 0, 0x20, 1, 64), ("askew", 4, 0x20, 1, 64), ("pitch", 0, 0x20, 1, 68), ("colours", 0, 1, 4, 64))}
+
+    def texture(resource, mode, filter, flags, anisotropy=0, view=None):
+        sampler, handle = Sampler(filter=filter, flags=flags, anisotropy=anisotropy), C.c_uint64()
+        sampler.address[:] = [mode] * 3
+        code = calls.code("cuTexObjectCreate", C.byref(handle), C.byref(resource), C.byref(sampler), view and C.byref(view))
+        if code == 0:
+            calls.call("cuTexObjectDestroy", handle)
+        return code
+
+    for name, (kind, words) in resources.items():
+        resource, surface = Resource(type=kind), C.c_uint64()
+        resource.union[:len(words)] = words
+        yield case(f"textures of {name}", [texture(resource, *given) for given in itertools.product((0, 1, 2, 3, 4, -1), (0, 1, 2), (0, 1, 2, 3, 4, 0x10, 0x12, 0x20, 0x40, 0x80))]
+                   + [texture(resource, 1, 0, flags, anisotropy) for flags in (0, 2) for anisotropy in (16, 17)] + [calls.code("cuSurfObjectCreate", C.byref(surface), C.byref(resource))])
+        sizes, parts = ((16, 8, 0), (16, 8, 1), (8, 8, 0), (16, 8, 3), (64, 32, 0), (16, 0, 0)), ((0, 0, 0, 0), (0, 2, 0, 0), (1, 2, 0, 0), (2, 1, 0, 0), (0, 3, 0, 0), (0, 0, 0, 2), (0, 0, 1, 2), (0, 0, 0, 3))
+        for format in (0, 1, 2, 3, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1f, 0x22, 0x40):
+            yield case(f"views of {name} as {format:#x}", (texture(resource, 1, 0, 0, 0, View(format, 0, *size, *part)) for size in sizes for part in parts))
+
+
+def pages(calls):
+    unit = 2 << 20
+
+    def properties_of(kind, handles, place, number):
+        """CUmemAllocationProp."""
+        return struct.pack("iiii", kind, handles, place, number) + bytes(32)
+
+    def create(*given):
+        handle = C.c_uint64()
+        code = calls.code("cuMemCreate", C.byref(handle), C.c_size_t(given[-1]), properties_of(*given[:-1]), C.c_uint64(0))
+        if code == 0:
+            calls.call("cuMemRelease", handle)
+        return code
+
+    def reserve(size, alignment, hint, flags):
+        address = C.c_uint64()
+        code = calls.code("cuMemAddressReserve", C.byref(address), C.c_size_t(size), C.c_size_t(alignment), C.c_uint64(hint), C.c_uint64(flags))
+        if code == 0:
+            calls.call("cuMemAddressFree", address, C.c_size_t(size))
+        return code
+
+    for kind, handles in itertools.product(range(4), (0, 1, 2, 3, 4)):
+        yield case(f"memory of {kind}, {handles}", itertools.starmap(create, itertools.product((kind,), (handles,), range(6), (-1, 0, 1), (0, PAGE, unit, unit + 1))))
+    yield case("reservations", itertools.starmap(reserve, itertools.product((0, PAGE, unit, 3 * unit, unit + PAGE), (0, 1, PAGE, unit, 3 * unit, 2 * unit, unit + 1), (0, PAGE, 0x7f0000000000), (0, 1))))
+    base, handle = C.c_uint64(), C.c_uint64()
+    calls.call("cuMemAddressReserve", C.byref(base), C.c_size_t(4 * unit), C.c_size_t(0), C.c_uint64(0), C.c_uint64(0))
+    calls.call("cuMemCreate", C.byref(handle), C.c_size_t(2 * unit), properties_of(1, 0, 1, 0), C.c_uint64(0))
+
+    def mapped(by, size, offset, flags):
+        address = C.c_uint64(base.value + by)
+        code = calls.code("cuMemMap", address, C.c_size_t(size), C.c_size_t(offset), handle, C.c_uint64(flags))
+        return code if code else ["unmapped", calls.code("cuMemUnmap", address, C.c_size_t(size))]
+
+    # Behind the end of a reservation there may be another.
+    yield case("mappings", itertools.starmap(mapped, itertools.product((0, 1, unit, 2 * unit, 4 * unit), (0, unit, 2 * unit, 4 * unit, PAGE), (0, unit, PAGE), (0, 1))))
+    calls.call("cuMemMap", base, C.c_size_t(2 * unit), C.c_size_t(0), handle, C.c_uint64(0))
+    for by, size in itertools.product((0, unit, 2 * unit), (0, unit, 2 * unit, 4 * unit, PAGE)):
+        address, flags = C.c_uint64(base.value + by), C.c_uint64()
+        yield case(f"access to {size} bytes at {by}", [calls.code("cuMemSetAccess", address, C.c_size_t(size), (C.c_int * 3)(*given), C.c_size_t(1)) for given in itertools.product(range(4), (0, 1), range(4))]
+                   + [(calls.code("cuMemGetAccess", C.byref(flags), (C.c_int * 2)(*given), address), flags.value) for given in itertools.product(range(4), (0, 1))])
+    calls.call("cuMemUnmap", base, C.c_size_t(2 * unit))
+    calls.call("cuMemAddressFree", base, C.c_size_t(4 * unit))
+    room = C.create_string_buffer(20 * PAGE)
+    start = -(-C.addressof(room) // PAGE) * PAGE
+
+    def registered(by, size, flags):
+        address, found, device = C.c_void_p(start + by), C.c_uint(), C.c_uint64()
+        code = calls.code("cuMemHostRegister_v2", address, C.c_size_t(size), flags)
+        if code:
+            return code
+        calls.call("cuMemHostGetFlags", C.byref(found), address)
+        again = calls.code("cuMemHostRegister_v2", address, C.c_size_t(size), flags)
+        return [found.value, calls.code("cuMemHostGetDevicePointer_v2", C.byref(device), address, 0), again, *(calls.code("cuMemHostUnregister", address) for _ in range(2))]
+
+    yield case("registered pages", itertools.starmap(registered, itertools.product((0, 1, PAGE, 100), (0, 1, 100, PAGE, 2 * PAGE), (0, 1, 2, 3, 4, 7, 8, 0xf, 0x10))))
+    own = calls.made("cuMemHostAlloc", C.c_size_t(PAGE), 0)
+    yield case("registered memory of the driver", (calls.code("cuMemHostRegister_v2", own, C.c_size_t(PAGE), 0), calls.code("cuMemHostUnregister", own), calls.code("cuMemHostUnregister", NULL)))
+
+
 CALLBACK, ON_HOST = C.CFUNCTYPE(None, C.c_void_p, C.c_int, C.c_void_p)(lambda *_: None), C.CFUNCTYPE(None, C.c_void_p)(lambda _: None)
 
 
@@ -353,7 +511,7 @@ def captures(calls):
 
 def cases(driver):
     calls = Calls(driver)
-    return [answer for group in (pools, contexts, streams, functions, memory, captures) for answer in group(calls)]
+    return [answer for group in (pools, contexts, streams, functions, memory, copies, arrays, textures, pages, captures) for answer in group(calls)]
 
 
 if __name__ == "__main__":

@@ -19,3 +19,8 @@ class Resource(C.Structure):         # CUDA_RESOURCE_DESC
 class Sampler(C.Structure):          # CUDA_TEXTURE_DESC
     _fields_ = [("address", C.c_int * 3), ("filter", C.c_int), ("flags", C.c_uint), ("anisotropy", C.c_uint), ("mip", C.c_int), ("bias", C.c_float), ("low", C.c_float), ("high", C.c_float),
                 ("border", C.c_float * 4), ("reserved", C.c_int * 12)]
+
+
+class View(C.Structure):             # CUDA_RESOURCE_VIEW_DESC
+    _fields_ = [("format", C.c_int), ("pad", C.c_int), ("width", C.c_size_t), ("height", C.c_size_t), ("depth", C.c_size_t), ("level", C.c_uint), ("last_level", C.c_uint), ("layer", C.c_uint),
+                ("last_layer", C.c_uint), ("reserved", C.c_uint * 16)]
