@@ -237,13 +237,15 @@ pub fn cudaDeviceGetDefaultMemPool(memPool: Out<'_, CUmemoryPool>, device: i32) 
 }
 
 pub fn cudaDeviceSetMemPool(device: i32, memPool: CUmemoryPool) -> ApiResult {
-    let device = context::device(device)?;
+    // As recorded, the driver says what is wrong with one that there is not.
+    let device = context::device(device).unwrap_or(device);
     driver!(cuDeviceSetMemPool_v11020(device, memPool))
 }
 
 pub fn cudaDeviceGetMemPool(memPool: Out<'_, CUmemoryPool>, device: i32) -> ApiResult {
     let place = memPool.required("memPool")?;
-    let device = context::device(device)?;
+    // As for [`cudaDeviceSetMemPool`].
+    let device = context::device(device).unwrap_or(device);
     let mut pool = CUmemoryPool::NULL;
     driver!(cuDeviceGetMemPool_v11020(&mut pool, device))?;
     place.set(pool);

@@ -85,15 +85,17 @@ pub fn cudaHostGetFlags(pFlags: Out<'_, u32>, pHost: Passed<'_, c_void>) -> ApiR
 
 pub fn cudaMallocManaged(devPtr: Out<'_, *mut c_void>, size: usize, flags: u32) -> ApiResult {
     let place = devPtr.required("devPtr")?;
+    // As recorded, before flags are looked at.
+    if size == 0 {
+        context::ensure()?;
+        place.set(std::ptr::null_mut());
+        return Ok(());
+    }
     let known = [CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0, CUmemAttach_flags::CU_MEM_ATTACH_HOST.0];
     if !known.contains(&flags) {
         return Err(Failure::invalid_value(format!("flags {flags:#x}: cudaMemAttachGlobal or cudaMemAttachHost")));
     }
     context::ensure()?;
-    if size == 0 {
-        place.set(std::ptr::null_mut());
-        return Ok(());
-    }
     let mut address = 0;
     driver!(cuMemAllocManaged_v6000(&mut address, size, flags))?;
     place.set(pointer(address));

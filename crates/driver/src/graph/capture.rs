@@ -208,7 +208,7 @@ impl Driver {
     /// Begins to capture a stream.
     ///
     /// # Errors
-    /// `StreamCaptureUnsupported` for the legacy stream, as recorded, and `StreamCaptureImplicit` as [`Driver::capture_of`]; `IllegalState` if the stream is captured already, or the
+    /// `StreamCaptureUnsupported` for the legacy stream, as recorded, and `StreamCaptureImplicit` as `Driver::capture_of` says; `IllegalState` if the stream is captured already, or the
     /// graph recaptured; `InvalidValue` for nodes of other graphs; as [`Driver::stream`].
     pub fn begin_capture(&self, name: StreamName, mode: CaptureMode, into: CaptureInto<'_>) -> DriverResult {
         let stream = self.stream(name)?;
