@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Records what a driver answers to calls with arguments that are right, wrong in one way, or wrong in several, so that it shows what is looked at first: pools, contexts, streams and events,
-functions, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
+functions and launches, graphs, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
 
 Not here: handles of a fabric, which are there on some machines; launches of fewer threads than a kernel requires (.reqntid), which hardware lets pass; textures of memory that is not the program's; what a driver makes of addresses.
 
@@ -20,6 +20,7 @@ TEXT = b"""
 .target sm_80
 .address_size 64
 .visible .entry plain(.param .u64 p, .param .u32 n) { ret; }
+.visible .entry none() { ret; }
 .visible .entry shared() .reqntid 64, 1, 1 {
   .shared .align 4 .b8 bytes[1024]; .reg .b32 %r1; mov.u32 %r1, bytes; st.shared.u32 [bytes], %r1; bar.sync 0; ret;
 }
@@ -436,6 +437,110 @@ def pages(calls):
     yield case("registered memory of the driver", (calls.code("cuMemHostRegister_v2", own, C.c_size_t(PAGE), 0), calls.code("cuMemHostUnregister", own), calls.code("cuMemHostUnregister", NULL)))
 
 
+def kernel_node(function, grid=(1, 1, 1), cta=(1, 1, 1), shared=0, arguments=0):
+    """CUDA_KERNEL_NODE_PARAMS_v2."""
+    return struct.pack("Q7IIQQQQ", function.value or 0, *grid, *cta, shared, 0, arguments, 0, 0, 0) + bytes(32)
+
+
+def memset_node(address, element=4, width=4, height=1, pitch=0):
+    """CUDA_MEMSET_NODE_PARAMS_v2."""
+    return struct.pack("QQIIQQ", address, pitch, 7, element, width, height) + bytes(16)
+
+
+def launches(calls):
+    stream, function = calls.made("cuStreamCreate", 1), calls.function("none")
+    values = [0, 1, 2, 3, 5, 0xffffffff], [(1, 1, 1), (2, 1, 1), (2, 2, 2), (16, 1, 1), (0, 1, 1)]
+    values = [struct.pack("I", value) for value in values[0]] + [struct.pack("3I", *value) for value in values[1]]
+
+    def launch(grid, attributes):
+        list_ = C.create_string_buffer(b"".join(struct.pack("II", number, 0) + value.ljust(64, b"\0") for number, value in attributes) or b"\0")
+        config = struct.pack("7IIQQI", *grid, 32, 1, 1, 0, 0, stream.value, C.addressof(list_), len(attributes)) + bytes(12)
+        return calls.code("cuLaunchKernelEx", config, function, None, None)
+
+    # Not those that name events or memory, and what CUDA 13.0 does not have.
+    for number in (0, 2, 3, 4, 5, 8, 9, 10, 11, 13, 14, 15, 16, 19, 20):
+        yield case(f"launch attribute {number}", (launch(grid, [(number, value)]) for value in values for grid in ((2, 2, 2), (1, 1, 1))))
+    calls.call("cuCtxSynchronize")
+
+
+def graphs(calls):
+    plain, other = calls.function("plain"), calls.function("none")
+    address, given = calls.memory(16 * PAGE).value, (C.c_void_p * 4)(*[C.addressof(C.create_string_buffer(64))] * 4)
+    arguments, function_on_host, context = C.addressof(given), C.cast(ON_HOST, C.c_void_p).value, C.c_void_p()
+    calls.call("cuCtxGetCurrent", C.byref(context))
+    graph, inner, events = calls.made("cuGraphCreate", 0), calls.made("cuGraphCreate", 0), [calls.made("cuEventCreate", flags) for flags in (0, 2)]
+    kernels = {"same": kernel_node(plain, arguments=arguments), "no function": kernel_node(NULL, arguments=arguments), "no grid": kernel_node(plain, (0, 1, 1), arguments=arguments),
+               "large": kernel_node(plain, cta=(1025, 1, 1), arguments=arguments), "no arguments": kernel_node(plain), "shared": kernel_node(plain, shared=50000, arguments=arguments), "other": kernel_node(other)}
+    sets = {"same": memset_node(address), "element": memset_node(address, element=3), "byte": memset_node(address, element=1), "no width": memset_node(address, width=0), "no height": memset_node(address, height=0),
+            "NULL": memset_node(0), "askew": memset_node(address + 1), "far": memset_node(address, width=1 << 20), "rows": memset_node(address, height=2, pitch=16), "narrow": memset_node(address, height=2, pitch=2)}
+    on_host = {"same": struct.pack("QQ", function_on_host, 0), "NULL": bytes(16)}
+
+    def added(to, name, *rest, after=()):
+        before = (C.c_void_p * max(len(after), 1))(*[node.value for node in after])
+        return calls.made(f"cuGraphAdd{name}", to, before if after else None, C.c_size_t(len(after)), *rest)
+
+    nodes = {"kernel": added(graph, "KernelNode_v2", kernels["same"]), "set": added(graph, "MemsetNode", sets["same"], context), "host": added(graph, "HostNode", on_host["same"]), "empty": added(graph, "EmptyNode"),
+             "record": added(graph, "EventRecordNode", events[0]), "wait": added(graph, "EventWaitNode", events[0]), "graph": added(graph, "ChildGraphNode", inner), "NULL": NULL}
+    out = C.create_string_buffer(512)
+    reads = ("KernelNodeGetParams_v2", "MemsetNodeGetParams", "MemcpyNodeGetParams", "HostNodeGetParams", "EventRecordNodeGetEvent", "EventWaitNodeGetEvent", "ChildGraphNodeGetGraph", "MemAllocNodeGetParams",
+             "MemFreeNodeGetParams", "ExternalSemaphoresSignalNodeGetParams", "BatchMemOpNodeGetParams")
+
+    def attribute(node, number):
+        value = C.create_string_buffer(64)
+        code = calls.code("cuGraphKernelNodeGetAttribute", node, number, value)
+        return value.raw[:12].hex() if code == 0 else f"error {code}"
+
+    for name, node in nodes.items():
+        yield case(f"{name} node", [calls.code("cuGraphNodeGetType", node, out)] + [calls.code(f"cuGraph{read}", node, out) for read in reads]
+                   + [calls.code("cuGraphKernelNodeSetParams_v2", node, given_) for given_ in kernels.values()] + [calls.code("cuGraphMemsetNodeSetParams", node, given_) for given_ in sets.values()]
+                   + [calls.code("cuGraphHostNodeSetParams", node, given_) for given_ in on_host.values()]
+                   + [calls.code(f"cuGraphEvent{what}NodeSetEvent", node, event) for what in ("Record", "Wait") for event in (*events, NULL)])
+        # Not the window of accesses, events, and those that become or were of other nodes later.
+        yield case(f"attributes of {name} node", [attribute(node, number) for number in (0, 2, 3, 4, 5, 7, 8, 9, 10, 11, 14, 15)]
+                   + [calls.code("cuGraphKernelNodeSetAttribute", node, number, struct.pack("I", value) + bytes(60)) for number in (0, 3, 5, 7, 8, 9, 10, 11, 14, 15, 16) for value in (0, 1, 2, 5)])
+    for name, node in nodes.items():
+        links = [(graph, C.byref(node), C.byref(other_), None, C.c_size_t(1)) for other_ in nodes.values()]
+        yield case(f"edges of {name} node", ([calls.code(f"cuGraph{what}Dependencies_v2", *link) for what in ("Add", "Add", "Remove", "Remove")] for link in links))
+    instance = calls.made("cuGraphInstantiateWithFlags", graph, C.c_uint64(0))
+    for name, node in nodes.items():
+        enabled = C.c_uint()
+        yield case(f"{name} node of an instance", [calls.code("cuGraphExecKernelNodeSetParams_v2", instance, node, given_) for given_ in kernels.values()]
+                   + [calls.code("cuGraphExecMemsetNodeSetParams", instance, node, given_, context) for given_ in sets.values()]
+                   + [calls.code("cuGraphExecHostNodeSetParams", instance, node, given_) for given_ in on_host.values()]
+                   + [calls.code("cuGraphExecEventRecordNodeSetEvent", instance, node, events[1]), calls.code("cuGraphExecEventWaitNodeSetEvent", instance, node, NULL),
+                      calls.code("cuGraphExecChildGraphNodeSetParams", instance, node, inner), calls.code("cuGraphExecChildGraphNodeSetParams", instance, node, NULL),
+                      calls.code("cuGraphNodeSetEnabled", instance, node, 0), calls.code("cuGraphNodeGetEnabled", instance, node, C.byref(enabled)), enabled.value,
+                      calls.code("cuGraphNodeSetEnabled", instance, node, 1), calls.code("cuGraphNodeSetEnabled", NULL, node, 1)])
+
+    def small(kind):
+        made = calls.made("cuGraphCreate", 0)
+        parts = {"kernel": [("KernelNode_v2", kernels["same"])], "other kernel": [("KernelNode_v2", kernels["other"])], "larger": [("KernelNode_v2", kernel_node(plain, (2, 1, 1), (32, 1, 1), arguments=arguments))],
+                 "set": [("MemsetNode", sets["same"], context)], "bytes": [("MemsetNode", sets["byte"], context)], "rows": [("MemsetNode", sets["rows"], context)], "host": [("HostNode", on_host["same"])],
+                 "empty": [("EmptyNode",)], "record": [("EventRecordNode", events[0])], "other record": [("EventRecordNode", events[1])], "graph": [("ChildGraphNode", inner)], "two": [("KernelNode_v2", kernels["same"])] * 2}
+        for part in parts.get(kind, ()):
+            added(made, *part)
+        if kind.startswith("graph of"):
+            added(made, "ChildGraphNode", small(kind[9:]))
+        if kind == "chain":
+            added(made, "KernelNode_v2", kernels["same"], after=[added(made, "KernelNode_v2", kernels["same"])])
+        return made
+
+    def update(old, new):
+        info = C.create_string_buffer(64)
+        code = calls.code("cuGraphExecUpdate_v2", calls.made("cuGraphInstantiateWithFlags", small(old), C.c_uint64(0)), small(new), info)
+        result, _, node, source = struct.unpack("iiQQ", info.raw[:24])
+        return code, result, bool(node), bool(source)
+
+    kinds = ("", "kernel", "chain", "other kernel", "larger", "set", "bytes", "rows", "host", "empty", "record", "other record", "graph", "graph of kernel", "graph of set")
+    for old in kinds:
+        yield case(f"updates of {old or 'nothing'}", (update(old, new) for new in kinds))
+    user, graph_of_device = C.c_void_p(), C.c_uint64()
+    yield case("user objects", (calls.code("cuUserObjectCreate", C.byref(user), C.c_void_p(1), ON_HOST, count, flags) for count in (0, 1, 2) for flags in (0, 1, 2)))
+    yield case("conditions", (calls.code("cuGraphConditionalHandleCreate", C.byref(graph_of_device), of, context, 0, flags) for of in (inner, NULL) for flags in (0, 1, 2)))
+    yield case("memory of graphs", [calls.code("cuDeviceGraphMemTrim", device) for device in (-1, 0, 1)]
+               + [(calls.code("cuDeviceGetGraphMemAttribute", device, number, out), calls.code("cuDeviceSetGraphMemAttribute", device, number, bytes(8))) for number in range(6) for device in (0, 1)])
+
+
 CALLBACK, ON_HOST = C.CFUNCTYPE(None, C.c_void_p, C.c_int, C.c_void_p)(lambda *_: None), C.CFUNCTYPE(None, C.c_void_p)(lambda _: None)
 
 
@@ -511,7 +616,7 @@ def captures(calls):
 
 def cases(driver):
     calls = Calls(driver)
-    return [answer for group in (pools, contexts, streams, functions, memory, copies, arrays, textures, pages, captures) for answer in group(calls)]
+    return [answer for group in (pools, contexts, streams, functions, launches, graphs, memory, copies, arrays, textures, pages, captures) for answer in group(calls)]
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ mod attributes;
 mod external_semaphore;
 mod memory_operation;
 
-pub use attributes::AttributeValue;
+pub use attributes::{AttributeValue, check_launch_attribute};
 pub(crate) use attributes::{wide_of, word_of};
 pub use external_semaphore::{SemaphoreAction, SemaphoreKind, SemaphoreWork, ValuedSemaphore};
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 
-pub(crate) use attributes::check_value;
+pub(crate) use attributes::{DEFAULT_DOMAINS, DOMAIN_MAP, check_value};
 pub(crate) use external_semaphore::ImportedSemaphore;
 
 use std::collections::BTreeMap;

@@ -12,7 +12,9 @@ use crate::green::GreenContext;
 use crate::launch::LaunchShape;
 use crate::memory::{CallersMemory, Checked, CopyPlace, Fill2d, Transfer};
 use crate::module::Function;
-use crate::stream::{AttributeValue, SemaphoreAction, SemaphoreWork, ValueOperation, check_value, word_of};
+use crate::stream::{
+    AttributeValue, DEFAULT_DOMAINS, DOMAIN_MAP, SemaphoreAction, SemaphoreWork, ValueOperation, check_value, word_of,
+};
 
 /// The kind of a node, by its number in `CUgraphNodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +123,8 @@ pub struct KernelWork {
 const COOPERATIVE: u32 = 2;
 const CLUSTER_DIMENSION: u32 = 4;
 /// The attributes that kernel nodes have.
-const KERNEL_ATTRIBUTES: [u32; 10] = [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, 9, 10, 11, DEVICE_UPDATABLE, 14];
+const KERNEL_ATTRIBUTES: [u32; 10] =
+    [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, DOMAIN_MAP, 10, DEVICE_UPDATABLE, 14, 16];
 
 impl KernelWork {
     /// The sizes of the launch, with what attributes say.
@@ -146,6 +149,9 @@ impl KernelWork {
         check_attribute(attribute)?;
         if let Some(value) = self.attributes.get(&attribute) {
             return Ok(*value);
+        }
+        if attribute == DOMAIN_MAP {
+            return Ok(DEFAULT_DOMAINS);
         }
         let mut value = [0; 64];
         let words = match attribute {

@@ -1,4 +1,5 @@
 //! Changes to instances: the parameters of one node, or of all nodes from a graph of the same structure.
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::conditional::conditions;
@@ -116,12 +117,52 @@ fn same_kind(old: &CopySide, new: &CopySide) -> bool {
     )
 }
 
-/// Compares the steps of two plans of the same structure, which start at `first` in `old`.
-fn check_plan(old: &Plan, first: usize, count: usize, new: &Plan) -> Result<(), UpdateError> {
-    if new.steps.len() != count {
-        let reason = format!("the instance has {count} nodes, the graph {}", new.steps.len());
+/// The nodes of the graph whose steps these are, without those of graphs inside: each has its own before it.
+fn own_steps(plan: &Plan, steps: Range<usize>) -> Vec<usize> {
+    let mut own = Vec::new();
+    let mut end = steps.end;
+    while end > steps.start {
+        own.push(end - 1);
+        let inner = &plan.steps[end - 1].inner;
+        end = if inner.is_empty() { end - 1 } else { inner.start };
+    }
+    own.reverse();
+    own
+}
+
+/// Edges among steps of one graph, but for those to nodes with graphs, whose steps have them.
+fn edges(plan: &Plan, own: &[usize]) -> usize {
+    let plain = own.iter().map(|index| &plan.steps[*index]).filter(|step| step.inner.is_empty());
+    plain.map(|step| step.dependencies.iter().filter(|dependency| own.contains(dependency)).count()).sum()
+}
+
+/// Compares numbers of nodes and edges and kinds of nodes, graph by graph from outside: as recorded, before anything else.
+fn check_kinds(old: (&Plan, Range<usize>), new: (&Plan, Range<usize>)) -> Result<(), UpdateError> {
+    let (old_steps, new_steps) = (own_steps(old.0, old.1), own_steps(new.0, new.1));
+    if old_steps.len() != new_steps.len() {
+        let reason = format!("the instance has {} nodes, the graph {}", old_steps.len(), new_steps.len());
         return Err(UpdateError::new(UpdateResult::TopologyChanged, Handle::NULL, reason));
     }
+    let (old_edges, new_edges) = (edges(old.0, &old_steps), edges(new.0, &new_steps));
+    if old_edges != new_edges {
+        let reason = format!("the instance has {old_edges} edges, the graph {new_edges}");
+        return Err(UpdateError::new(UpdateResult::TopologyChanged, Handle::NULL, reason));
+    }
+    for (old_step, new_step) in old_steps.into_iter().zip(new_steps) {
+        let (old_step, new_step) = (&old.0.steps[old_step], &new.0.steps[new_step]);
+        let (was, is) = (old_step.work.kind(), new_step.work.kind());
+        if was != is {
+            let reason = format!("a {} cannot become a {}", was.noun(), is.noun());
+            return Err(UpdateError::new(UpdateResult::NodeTypeChanged, new_step.node, reason));
+        }
+        check_kinds((old.0, old_step.inner.clone()), (new.0, new_step.inner.clone()))?;
+    }
+    Ok(())
+}
+
+/// Compares the steps of two plans of the same structure, which start at `first` in `old`.
+fn check_plan(old: &Plan, first: usize, count: usize, new: &Plan) -> Result<(), UpdateError> {
+    check_kinds((old, first..first + count), (new, 0..new.steps.len()))?;
     for (old_step, new_step) in old.steps[first..first + count].iter().zip(&new.steps) {
         // What comes before the whole part is not looked at.
         let inside = |dependency: &usize| dependency.checked_sub(first);
@@ -170,12 +211,12 @@ impl Driver {
         let exec = self.graph_execs.lookup(exec)?;
         let plan = self.plan(&*self.graphs.lookup(graph)?).map_err(|failure| failure.error)?;
         let mut state = exec.state.lock();
+        let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
+        state.plan.steps[index].work.check_kind(super::NodeKind::Graph)?;
         if plan.has_updatable() || state.plan.has_updatable() {
             let reason = "the graph of a node cannot be changed for one with nodes that kernels may change";
             return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }
-        let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
-        state.plan.steps[index].work.check_kind(super::NodeKind::Graph)?;
         let inner = state.plan.steps[index].inner.clone();
         check_plan(&state.plan, inner.start, inner.len(), &plan).map_err(|failure| failure.error)?;
         for (step, new) in state.plan.steps[inner].iter_mut().zip(plan.steps) {

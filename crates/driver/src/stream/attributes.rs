@@ -29,8 +29,16 @@ const KNOWN: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY,
 const ACCESS_POLICY_WINDOW: u32 = 1;
 const SYNCHRONIZATION_POLICY: u32 = 3;
 pub(super) const PRIORITY: u32 = 8;
-const DOMAIN_MAP: u32 = 9;
+pub(crate) const DOMAIN_MAP: u32 = 9;
 const DOMAIN: u32 = 10;
+const LINKS_FIRST: u32 = 16;
+
+/// The default domain is 0, the remote one 1.
+pub(crate) const DEFAULT_DOMAINS: AttributeValue = {
+    let mut value = [0; 64];
+    value[1] = 1;
+    value
+};
 
 /// Synchronisation domains that a device has, as recorded (`CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT`).
 const DOMAINS: u8 = 4;
@@ -45,15 +53,47 @@ fn check(attribute: u32) -> DriverResult {
     Ok(())
 }
 
-/// What the driver refuses of a value (`CUaccessPolicyWindow`), as recorded.
+/// What the driver refuses of a value, of streams, launches and nodes alike, as recorded.
+///
+/// # Errors
+/// `InvalidValue` for a domain, a launch's domain or a use of links that there is not, and as [`check_window`].
+pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResult {
+    let word = word_of(value, 0);
+    let exists = match attribute {
+        ACCESS_POLICY_WINDOW => return check_window(value),
+        DOMAIN_MAP => value[0] < DOMAINS && value[1] < DOMAINS,
+        DOMAIN | LINKS_FIRST => word < 2,
+        _ => true,
+    };
+    if exists { Ok(()) } else { Err(not_a_value(attribute, word)) }
+}
+
+/// The same of what launches alone have.
+///
+/// # Errors
+/// `InvalidValue` as [`check_value`], and for a policy of clusters and a carveout that there is not.
+pub fn check_launch_attribute(attribute: u32, value: &AttributeValue) -> DriverResult {
+    const CLUSTER_POLICY: u32 = 5;
+    const CARVEOUT: u32 = 14;
+    let word = word_of(value, 0);
+    match attribute {
+        CLUSTER_POLICY if word > 2 => Err(not_a_value(attribute, word)),
+        CARVEOUT if word > 100 => Err(not_a_value(attribute, word)),
+        _ => check_value(attribute, value),
+    }
+}
+
+#[cold]
+fn not_a_value(attribute: u32, word: u32) -> DriverError {
+    DriverError::invalid_value(format!("{word:#x} is no value of attribute {attribute}"))
+}
+
+/// What the driver refuses of a `CUaccessPolicyWindow`.
 ///
 /// # Errors
 /// `InvalidValue` for a window that is wider than windows can be, a ratio that is none, and misses that would persist.
-pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResult {
+fn check_window(value: &AttributeValue) -> DriverResult {
     const PERSISTING: u32 = 2;
-    if attribute != ACCESS_POLICY_WINDOW {
-        return Ok(());
-    }
     let bytes = wide_of(value, 2);
     let (ratio, miss) = (f32::from_bits(word_of(value, 4)), word_of(value, 6));
     if bytes > MOST_WINDOW {
@@ -71,17 +111,11 @@ pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResul
 /// What a stream keeps of a value, as recorded: priorities are brought into their range.
 ///
 /// # Errors
-/// `InvalidValue` for a policy, a domain or a launch's domain that there is not.
+/// `InvalidValue` for a policy that there is not.
 fn kept(attribute: u32, mut value: AttributeValue) -> DriverResult<AttributeValue> {
     let word = word_of(&value, 0);
-    let exists = match attribute {
-        SYNCHRONIZATION_POLICY => (1..=4).contains(&word),
-        DOMAIN_MAP => value[0] < DOMAINS && value[1] < DOMAINS,
-        DOMAIN => word < 2,
-        _ => true,
-    };
-    if !exists {
-        return Err(DriverError::invalid_value(format!("{word:#x} is no value of stream attribute {attribute}")));
+    if attribute == SYNCHRONIZATION_POLICY && !(1..=4).contains(&word) {
+        return Err(not_a_value(attribute, word));
     }
     if attribute == PRIORITY {
         value[..4].copy_from_slice(&(word as i32).clamp(PRIORITIES.1, PRIORITIES.0).to_ne_bytes());
@@ -135,8 +169,7 @@ impl Driver {
                 // As recorded, no policy.
                 SYNCHRONIZATION_POLICY => value[..4].fill(0xff),
                 PRIORITY => value[..4].copy_from_slice(&priority.to_ne_bytes()),
-                // The default domain is 0, the remote one 1.
-                DOMAIN_MAP => value[1] = 1,
+                DOMAIN_MAP => value = DEFAULT_DOMAINS,
                 _ => {}
             }
             value

@@ -8,7 +8,7 @@ use warploom_abi::{
 };
 use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::{Function, FunctionAttribute};
-use warploom_driver::stream::{AttributeValue, StreamName};
+use warploom_driver::stream::{AttributeValue, StreamName, check_launch_attribute};
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
@@ -230,6 +230,8 @@ pub(super) fn launch(
 struct Extras {
     cooperative: bool,
     cluster: Option<[u32; 3]>,
+    /// Whether clusters of another size are preferred.
+    prefers_cluster: bool,
     /// Events to record behind the launch.
     events: Vec<CUevent>,
     /// Preferences that kernel nodes keep.
@@ -239,10 +241,19 @@ struct Extras {
 fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
     let mut extras = Extras::default();
     for attribute in launch_attributes(config)? {
+        check_launch_attribute(attribute.id.0, &attribute.value())?;
         match attribute.id {
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => extras.cooperative = attribute.word(0) != 0,
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                extras.cluster = Some([0, 1, 2].map(|axis| attribute.word(axis)));
+                let cluster = [0, 1, 2].map(|axis| attribute.word(axis));
+                // As recorded, no cluster at all.
+                extras.cluster = (cluster != [0; 3]).then_some(cluster);
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION => {
+                extras.prefers_cluster = [0, 1, 2].iter().any(|axis| attribute.word(*axis) != 0);
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => {
+                return Err(DriverError::invalid_value("launches have no synchronisation policy"));
             }
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT
             | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => extras.events.push(attribute.event()),
@@ -255,6 +266,10 @@ fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
             CUlaunchAttributeID(0..=14 | 16..=18) => {}
             other => return Err(DriverError::invalid_value(format!("{} is no attribute of launches", other.0))),
         }
+    }
+    if extras.prefers_cluster && extras.cluster.is_none() {
+        let reason = "the launch prefers clusters of some size, and has none";
+        return Err(DriverError::new(ErrorCode::InvalidClusterSize, reason));
     }
     Ok(extras)
 }

@@ -145,6 +145,7 @@ pub(crate) fn cuDeviceGetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_at
 
 /// The high-water marks can be reset, and nothing else be set.
 pub(crate) fn cuDeviceSetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: HostPtr) -> ApiResult {
+    driver()?.device(device)?;
     let reserved = match attr {
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => false,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => true,
