@@ -71,7 +71,7 @@ pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResul
 /// The same of what launches alone have.
 ///
 /// # Errors
-/// `InvalidValue` as [`check_value`], and for a policy of clusters and a carveout that there is not.
+/// `InvalidValue` as of streams, and for a policy of clusters and a carveout that there is not.
 pub fn check_launch_attribute(attribute: u32, value: &AttributeValue) -> DriverResult {
     const CLUSTER_POLICY: u32 = 5;
     const CARVEOUT: u32 = 14;
