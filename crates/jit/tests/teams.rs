@@ -16,10 +16,20 @@ fn run(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3
     run_as(Style::Chosen, device, target, text, grid, cta, params);
 }
 
+thread_local! {
+    /// What a test has compiled: it asks for one kernel many times, of other counts.
+    static COMPILED: (TempDir, Arc<Cache>) = {
+        let folder = TempDir::new().expect("a folder");
+        let settings = CacheSettings { folder: folder.path().to_owned(), limit: 1 << 28 };
+        (folder, Arc::new(Cache::new(settings, |what| panic!("{what}"))))
+    };
+}
+
 fn run_as(style: Style, device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
-    let made = made(style, None, device, target, text, (grid, cta), params);
-    let apart = (true, Ok(Origin::Compiler));
-    assert!(made[0] == (false, Ok(Origin::Compiler)) && (made.len() == 1 || made[1..] == [apart]), "{made:?}");
+    let cache = COMPILED.with(|(_, cache)| cache.clone());
+    let made = made(style, Some(cache), device, target, text, (grid, cta), params);
+    let whole = made.iter().map(|(apart, _)| *apart).eq([false, true].into_iter().take(made.len()));
+    assert!(!made.is_empty() && whole && made.iter().all(|(_, code)| code.is_ok()), "{made:?}");
 }
 
 /// Runs a kernel; what has been made: whether it is only what follows where a team is left, and where it comes from.
