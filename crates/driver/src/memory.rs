@@ -123,6 +123,10 @@ impl Driver {
                 "flags {attach} are neither attached globally nor to the host"
             )));
         }
+        // As recorded, before a context is asked for.
+        if size == 0 {
+            return Err(DriverError::invalid_value("an allocation of no bytes"));
+        }
         let context = self.current()?;
         self.refuse_unsafe_in_capture()?;
         self.alloc_in(&context, size, MemoryKind::Managed, u64::from(attach), "cuMemAllocManaged")

@@ -161,6 +161,11 @@ fn corners_answer_as_recorded() {
 }
 
 #[test]
+fn calls_without_a_context_answer_as_recorded() {
+    assert_eq!(run("without_context.c", |_| {}), "done\n");
+}
+
+#[test]
 fn kernels_need_what_their_source_says() {
     let program = program::build("behaviour/kernel_resources.c", "", &[]);
     assert_eq!(program.run(|command| _ = command.env("WARPLOOM_MEMORY", "1G").env("WARPLOOM_THREADS", "2")), "done\n");

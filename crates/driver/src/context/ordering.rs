@@ -23,10 +23,10 @@ impl Driver {
     /// Records an event behind all work that has been put into a context's streams.
     ///
     /// # Errors
-    /// `InvalidContext` and `InvalidHandle` for stale and foreign handles, and for an event of another context; the sticky
+    /// `InvalidContext` for NULL, as recorded; `InvalidContext` and `InvalidHandle` for stale and foreign handles, and for an event of another context; the sticky
     /// error.
     pub fn record_context(&self, context: Handle, event: Handle) -> DriverResult {
-        let place = self.context_ref(context)?;
+        let place = self.named_context(context)?;
         let event: Arc<Event> = self.event(event)?;
         self.refuse_captures_in(&place)?;
         let context = &place.context;
@@ -44,9 +44,9 @@ impl Driver {
     /// Lets all work that is put into a context's streams from now on wait for an event as recorded last.
     ///
     /// # Errors
-    /// `InvalidContext` and `InvalidHandle` for stale and foreign handles; the sticky error.
+    /// `InvalidContext` for NULL, as recorded; `InvalidContext` and `InvalidHandle` for stale and foreign handles; the sticky error.
     pub fn wait_context(&self, context: Handle, event: Handle) -> DriverResult {
-        let place = self.context_ref(context)?;
+        let place = self.named_context(context)?;
         self.refuse_captures_in(&place)?;
         if let Some(marker) = self.event(event)?.marker() {
             place.each_streams(|streams| streams.hold_back(&marker));

@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 
 use super::{Pointer, PointerKind};
 use crate::driver::Driver;
-use crate::{DriverError, DriverResult, ErrorCode};
+use crate::stream::StreamName;
+use crate::{DriverError, DriverResult};
 
 /// A place for memory: `CUmemLocationType` and the number of the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +161,16 @@ fn check_range(address: u64, size: u64) -> DriverResult {
     Ok(())
 }
 
+/// Whether there are places of a kind.
+fn check_kind(location: Location) -> DriverResult {
+    match location.kind {
+        location_kind::DEVICE | location_kind::HOST | location_kind::HOST_NUMA | location_kind::HOST_NUMA_CURRENT => {
+            Ok(())
+        }
+        kind => Err(DriverError::invalid_value(format!("{kind} is no kind of place"))),
+    }
+}
+
 impl Driver {
     /// The managed allocation that holds all of a range.
     fn managed_range(&self, address: u64, size: u64) -> DriverResult<Pointer> {
@@ -173,11 +184,11 @@ impl Driver {
 
     /// Whether a place exists.
     pub(super) fn check_location(&self, location: Location) -> DriverResult {
-        match location.kind {
-            location_kind::DEVICE => self.device(location.id).map(|_| ()),
-            location_kind::HOST | location_kind::HOST_NUMA | location_kind::HOST_NUMA_CURRENT => Ok(()),
-            kind => Err(DriverError::new(ErrorCode::InvalidValue, format!("{kind} is no kind of place"))),
+        check_kind(location)?;
+        if location.kind == location_kind::DEVICE {
+            self.device(location.id)?;
         }
+        Ok(())
     }
 
     fn mark<T>(&self, pointer: &Pointer, change: impl FnOnce(&mut Marked) -> T) -> T {
@@ -209,12 +220,15 @@ impl Driver {
         Ok(())
     }
 
-    /// Remembers where a managed range was asked for (`cuMemPrefetchAsync`); it is everywhere already.
+    /// Remembers where a managed range was asked for (`cuMemPrefetchAsync`); it is everywhere already. The context is that
+    /// of the stream, as recorded: none need be current beside a stream that was created.
     ///
     /// # Errors
-    /// `InvalidValue` for other memory, `InvalidDevice`, and those of [`Driver::current`].
-    pub fn prefetch(&self, address: u64, size: u64, location: Location) -> DriverResult {
-        self.current()?;
+    /// `InvalidValue` for other memory and for what is no kind of place, which is asked before all else; `InvalidDevice`, and
+    /// those of [`Driver::stream`].
+    pub fn prefetch(&self, address: u64, size: u64, location: Location, stream: StreamName) -> DriverResult {
+        check_kind(location)?;
+        self.stream(stream)?;
         check_range(address, size)?;
         self.check_location(location)?;
         let pointer = self.managed_range(address, size)?;

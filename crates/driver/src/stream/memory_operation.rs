@@ -9,7 +9,7 @@ use warploom_exec::stream::{Stream, Weight};
 use super::StreamName;
 use crate::driver::Driver;
 use crate::handle::Handle;
-use crate::memory::Teller;
+use crate::memory::{PointerKind, Teller};
 use crate::{DriverError, DriverResult};
 
 /// When a wait is over (`CUstreamWaitValue_flags`).
@@ -128,6 +128,10 @@ impl Driver {
         let address = operation.address;
         if !address.is_multiple_of(size) {
             return Err(DriverError::invalid_value(format!("address {address:#x} is no multiple of {size}")));
+        }
+        // Says the manual of `cuStreamWaitValue32`, and answers the hardware.
+        if self.pointer(address).is_some_and(|pointer| pointer.kind == PointerKind::Managed) {
+            return Err(DriverError::invalid_value(format!("address {address:#x} is managed memory")));
         }
         self.check_device(address, size, kind)
     }

@@ -6,6 +6,7 @@ use crate::border::ApiResult;
 use crate::process::driver;
 
 pub(crate) fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: u32) -> ApiResult {
+    driver()?.current()?;
     if Flags != 0 {
         return Err(DriverError::invalid_value(format!("Flags is {Flags}, must be 0")));
     }

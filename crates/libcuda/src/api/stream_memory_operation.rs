@@ -150,6 +150,7 @@ fn described(context: Handle, list: Vec<CUstreamBatchMemOpParams>) -> Box<dyn An
 fn operate(stream: CUstream, default: DefaultStream, given: MemoryOperation) -> ApiResult {
     let name = named(stream, default);
     let described = move |context| described(context, vec![members::operation_parameters(&given)]);
+    driver()?.stream(name)?;
     driver()?.operate_on_values(name, vec![operation(given)?], described)
 }
 
@@ -169,6 +170,7 @@ fn batch(
     given: &InArray<'_, CUstreamBatchMemOpParams>,
     flags: u32,
 ) -> ApiResult {
+    driver()?.stream(named(stream, default))?;
     no_flags(u64::from(flags))?;
     check_batch(count)?;
     let given = given.get(count as usize, "paramArray")?;

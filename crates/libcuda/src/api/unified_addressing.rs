@@ -140,8 +140,7 @@ fn prefetch(
     stream: CUstream,
     default: DefaultStream,
 ) -> ApiResult {
-    driver()?.stream(named(stream, default))?;
-    driver()?.prefetch(address, size as u64, location)
+    driver()?.prefetch(address, size as u64, location, named(stream, default))
 }
 
 pub(crate) fn cuMemPrefetchAsync(

@@ -62,10 +62,15 @@ pub(crate) fn cuGraphInstantiate_v2(
 }
 
 pub(crate) fn cuGraphInstantiateWithFlags(phGraphExec: Out<'_, CUgraphExec>, hGraph: CUgraph, flags: u64) -> ApiResult {
-    let place = phGraphExec.required("phGraphExec")?;
-    if flags & instantiate_flags::UPLOAD != 0 {
-        return Err(DriverError::invalid_value("only cuGraphInstantiateWithParams has a stream to upload in"));
+    use instantiate_flags::{KNOWN, UPLOAD};
+    if flags & (UPLOAD | !KNOWN) != 0 {
+        let reason =
+            "has unknown bits, or that of uploading, for which cuGraphInstantiateWithParams alone has a stream";
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} {reason}")));
     }
+    // As recorded, before the pointers.
+    driver()?.current()?;
+    let place = phGraphExec.required("phGraphExec")?;
     let exec = driver()?.instantiate(graph_handle(hGraph), flags).map_err(|failure| failure.error)?;
     place.set(CUgraphExec(exec.raw()));
     Ok(())

@@ -10,7 +10,10 @@ use crate::process::driver;
 
 /// The work that a structure describes.
 pub(super) fn work(driver: &Driver, given: &CUDA_MEMSET_NODE_PARAMS_v1, context: CUcontext) -> DriverResult<Work> {
-    check_context(driver, context)?;
+    // As recorded, none need be current where none is named.
+    if context.0 != 0 {
+        check_context(driver, context)?;
+    }
     let element = match given.elementSize {
         1 => FillWidth::One,
         2 => FillWidth::Two,

@@ -292,7 +292,7 @@ fn prefetch(ranges: Vec<Range>, locations: &[CUmemLocation], starts: &[usize], s
     driver()?.stream(stream)?;
     let locations = spread(ranges.len(), locations, starts)?;
     for (range, location) in ranges.into_iter().zip(locations) {
-        driver()?.prefetch(range.address, range.size as u64, members::location(location))?;
+        driver()?.prefetch(range.address, range.size as u64, members::location(location), stream)?;
     }
     Ok(())
 }

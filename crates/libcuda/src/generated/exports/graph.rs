@@ -1778,7 +1778,7 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithFlags(
     hGraph: CUgraph,
     flags: u64,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphInstantiateWithFlags").context_first();
+    static CALL: Call = Call::new("cuGraphInstantiateWithFlags");
     enter(
         &CALL,
         || {

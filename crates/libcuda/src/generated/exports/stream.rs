@@ -517,7 +517,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCapture_v2").context_first().in_callbacks_with_stream();
+    static CALL: Call = Call::new("cuStreamBeginCapture_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
