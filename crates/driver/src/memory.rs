@@ -125,7 +125,7 @@ impl Driver {
         }
         // As recorded, before a context is asked for.
         if size == 0 {
-            return Err(DriverError::invalid_value("an allocation of no bytes"));
+            return Err(DriverError::invalid_value("an allocation of 0 bytes"));
         }
         let context = self.current()?;
         self.refuse_unsafe_in_capture()?;

@@ -23,8 +23,8 @@ impl Driver {
     /// Records an event behind all work that has been put into a context's streams.
     ///
     /// # Errors
-    /// `InvalidContext` for NULL, as recorded; `InvalidContext` and `InvalidHandle` for stale and foreign handles, and for an event of another context; the sticky
-    /// error.
+    /// `InvalidContext` and `InvalidHandle` for stale and foreign handles, and for an event of another context; as recorded,
+    /// `InvalidContext` for NULL too; the sticky error.
     pub fn record_context(&self, context: Handle, event: Handle) -> DriverResult {
         let place = self.named_context(context)?;
         let event: Arc<Event> = self.event(event)?;
@@ -44,7 +44,8 @@ impl Driver {
     /// Lets all work that is put into a context's streams from now on wait for an event as recorded last.
     ///
     /// # Errors
-    /// `InvalidContext` for NULL, as recorded; `InvalidContext` and `InvalidHandle` for stale and foreign handles; the sticky error.
+    /// `InvalidContext` and `InvalidHandle` for stale and foreign handles; as recorded, `InvalidContext` for NULL too; the
+    /// sticky error.
     pub fn wait_context(&self, context: Handle, event: Handle) -> DriverResult {
         let place = self.named_context(context)?;
         self.refuse_captures_in(&place)?;

@@ -472,13 +472,12 @@ impl Driver {
             }
             return Ok(());
         }
-        match access {
-            MapAccess::None if pool.is_home(location) => {
+        if pool.is_home(location) {
+            if access == MapAccess::None {
                 let reason = format!("device {} has full access to its own pool", location.id);
                 return Err(DriverError::new(ErrorCode::InvalidDevice, reason));
             }
-            MapAccess::ReadWrite if pool.is_home(location) => return Ok(()),
-            MapAccess::None | MapAccess::Read | MapAccess::ReadWrite => {}
+            return Ok(());
         }
         pool.access.lock().insert(location.id, access);
         Ok(())
