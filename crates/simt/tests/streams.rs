@@ -201,6 +201,28 @@ fn predicates_of_other_blocks_are_known_by_what_was_compared() {
     let text = compile(&both);
     let team = between(&text, "define internal i32 @team0", "\n}");
     let branch = between(team, "\nT2:", "br i1");
-    assert_eq!(branch.matches("icmp sl").count(), 2, "{branch}");
+    assert_eq!(branch.matches("icmp slt i64").count(), 2, "{branch}");
     assert!(!branch.contains("<32 x"), "{branch}");
+}
+
+#[test]
+fn that_no_lane_is_at_a_border_is_known_too() {
+    // Inside of a row no lane is before its first element nor behind its last one.
+    let inside = BORDER
+        .replace("setp.eq.s32 %p1, %r5, 0", "setp.lt.s32 %p1, %r5, 1")
+        .replace("setp.eq.s32 %p2", "setp.gt.s32 %p2");
+    let text = compile(&inside);
+    let behind = between(&text, "\nF0:", "\nF1:");
+    let branches = between(behind, "@llvm.masked.load", "icmp slt <32 x i32>");
+    assert_eq!(branches.matches("br i1").count(), 2, "{branches}");
+    // Numbers of 64 bits are compared so as well.
+    let words = [
+        "cvt.u64.u32 %rd5, %r4; mul.wide.u32 %rd6, %r2, %r3; add.s64 %rd5, %rd5, %rd6; cvt.u64.u32 %rd3, %r1;",
+        "%rd5, %rd3",
+    ];
+    let wide = STREAM.replace("setp.ge.s32 %p1, %r5, %r1;", &format!("{} setp.ge.u64 %p1, {};", words[0], words[1]));
+    let text = compile(&wide);
+    let branches = between(&text, "\nT0:", "icmp uge <32 x i64>");
+    assert_eq!(branches.matches("icmp uge i64").count(), 1, "{branches}");
+    assert_eq!(branches.matches("br i1").count(), 2, "{branches}");
 }

@@ -29,6 +29,8 @@ use crate::values::{ValueId, paired};
 pub(super) struct Sides {
     pub(super) all: Val,
     pub(super) none: Val,
+    /// Which of both is usual, if one is: that all have it.
+    pub(super) usual: Option<bool>,
 }
 
 impl Writer<'_> {
@@ -206,8 +208,9 @@ impl Writer<'_> {
         let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
         let (yes, no) = (self.fresh(), self.fresh());
         if !self.is_scalar(id) {
-            if let Some(Sides { all, none }) = self.known_sides(id) {
-                self.branch_two_ways(guard.negated, all, none, yes, no);
+            if let Some(known) = self.known_sides(id) {
+                let back = [(taken, yes), (next, no)].into_iter().find(|(to, _)| to.is_some_and(|to| to <= block));
+                self.branch_two_ways(guard.negated, known, [yes, no], back.map(|(_, label)| label));
             }
             self.write_deferred()?;
         }
@@ -243,15 +246,20 @@ impl Writer<'_> {
         }
     }
 
-    /// To a label where it is known that all have a condition, to another where none has, and on otherwise.
-    pub(super) fn branch_two_ways(&mut self, negated: bool, all: Val, none: Val, yes: u32, no: u32) {
-        let (all, none) = if negated { (none, all) } else { (all, none) };
-        let mut sides = [(all, yes), (none, no)].into_iter().filter(|(known, _)| known.text != "false").peekable();
-        while let Some((known, to)) = sides.next() {
+    /// To a label where it is known that all have a condition, to another where none has, and on otherwise. One of them may be the next trip of a loop.
+    pub(super) fn branch_two_ways(&mut self, negated: bool, known: Sides, [yes, no]: [u32; 2], back: Option<u32>) {
+        let (all, none) = if negated { (known.none, known.all) } else { (known.all, known.none) };
+        let usual = back.or(known.usual.map(|all| if all == negated { no } else { yes }));
+        let mut sides = vec![(all, yes), (none, no)];
+        sides.retain(|(known, _)| known.text != "false");
+        sides.sort_by_key(|(_, to)| usual != Some(*to));
+        let mut left = sides.len();
+        for (known, to) in sides {
             let on = self.fresh();
+            left -= 1;
             // That neither holds is seldom: what follows is not to stand in the middle of a loop.
-            let last = if sides.peek().is_none() { ", !prof !2" } else { "" };
-            self.line(format!("br i1 {}, label %L{to}, label %L{on}{last}", known.text));
+            let weights = if left == 0 || usual == Some(to) { ", !prof !2" } else { "" };
+            self.line(format!("br i1 {}, label %L{to}, label %L{on}{weights}", known.text));
             self.label(&format!("L{on}"));
         }
     }
@@ -365,37 +373,46 @@ impl Writer<'_> {
             let all = self.read(id);
             let one = self.constant(all.ty, 1);
             let none = self.binary("xor", &all, &one);
-            Sides { all, none }
+            Sides { all, none, usual: None }
         } else {
             self.known_sides(id)?
         };
-        Some(if negated { Sides { all: sides.none, none: sides.all } } else { sides })
+        let Sides { all, none, usual } = sides;
+        Some(if negated {
+            Sides { all: none, none: all, usual: usual.map(|all| !all) }
+        } else {
+            Sides { all, none, usual }
+        })
     }
 
     fn both(&mut self, a: Option<Sides>, b: Option<Sides>, and: bool) -> Option<Sides> {
         let flag = Ty::int(1, 0);
-        let unknown = || Sides { all: self.constant(flag, 0), none: self.constant(flag, 0) };
+        let unknown = || Sides { all: self.constant(flag, 0), none: self.constant(flag, 0), usual: None };
         if a.is_none() && b.is_none() {
             return None;
         }
         let (a, b) = (a.unwrap_or_else(unknown), b.unwrap_or_else(unknown));
         let (all, none) = if and { ("and", "or") } else { ("or", "and") };
-        Some(Sides { all: self.joined(all, &a.all, &b.all), none: self.joined(none, &a.none, &b.none) })
+        let usual = match (a.usual, b.usual) {
+            (Some(a), Some(b)) => (a == b).then_some(a),
+            (a, b) => a.or(b),
+        };
+        Some(Sides { all: self.joined(all, &a.all, &b.all), none: self.joined(none, &a.none, &b.none), usual })
     }
 
     /// `and` or `or` of flags, with what constants make of it.
     pub(super) fn joined(&mut self, op: &str, a: &Val, b: &Val) -> Val {
         match (op, a.text.as_str(), b.text.as_str()) {
-            ("and", "false", _) | ("or", _, "false") => a.clone(),
-            ("and", _, "false") | ("or", "false", _) => b.clone(),
+            ("and", "false", _) | ("or", _, "false") | ("and", _, "true") => a.clone(),
+            ("and", _, "false") | ("or", "false", _) | ("and", "true", _) => b.clone(),
             _ => self.binary(op, a, b),
         }
     }
 
-    /// A pattern that goes up from the first lane, held against what lanes have in common: by its first and its last lane. Only what follows without a
-    /// look at whether it wraps around: of a number that is less than another, none between them has.
+    /// A pattern that goes up from the first lane, held against what lanes have in common: by its first and its last lane.
     fn compared(&mut self, cmp: Compare, ty: ScalarType, a: Operand, b: Operand) -> Option<Sides> {
-        if ty.bits() != 32 {
+        let bits = ty.bits();
+        if !matches!(bits, 32 | 64) {
             return None;
         }
         let pattern = |this: &Self, operand: Operand| {
@@ -408,9 +425,10 @@ impl Writer<'_> {
                 _ => this.shape(id),
             };
             match shape {
-                Shape::Affine(affine) if affine.is_constant() && this.element_of(id).bits() == 32 => {
+                Shape::Affine(affine) if affine.is_constant() && this.element_of(id).bits() == bits => {
                     let (low, high) = affine.lanes.bounds();
-                    (low == 0 && high < 1 << 30 && affine.told_by.is_empty()).then_some((id, high))
+                    let sure = affine.told_by.is_empty() || !this.whole;
+                    (low == 0 && high < 1 << 30 && sure).then_some((id, high))
                 }
                 _ => None,
             }
@@ -444,26 +462,47 @@ impl Writer<'_> {
             let distance = self.binary("sub", &limit, &base);
             let high = self.constant(distance.ty, high);
             let apart = self.compare("ugt", &distance, &high);
+            let holds = self.read_flag(id);
+            let apart = self.joined("and", &apart, &holds);
             let never = self.constant(apart.ty, 0);
             let equal = cmp == Compare::Eq;
-            return Some(if equal { Sides { all: never, none: apart } } else { Sides { all: apart, none: never } });
+            let (all, none) = if equal { (never, apart) } else { (apart, never) };
+            return Some(Sides { all, none, usual: None });
         }
-        // Less than the limit in all lanes, or not more than it.
-        let (name, in_all) = match cmp {
-            Compare::Lt => ("slt", true),
-            Compare::Le => ("sle", true),
-            Compare::Gt => ("sle", false),
-            Compare::Ge => ("slt", false),
+        // Whether all lanes are before the limit: less than it, or not more. Or after it.
+        let (before, after, all_before) = match cmp {
+            Compare::Lt => ("lt", "ge", true),
+            Compare::Le => ("le", "gt", true),
+            Compare::Gt => ("le", "gt", false),
+            Compare::Ge => ("lt", "ge", false),
             _ => return None,
         };
+        // A number that is not written into the kernel is its data's end, before which most lanes are.
+        let usual = matches!(limit, Operand::Reg(_)).then_some(all_before);
         let base = self.read_base(id)?;
         let limit = self.operand(limit, ty);
-        let base = self.resize(&base, 64, ty.is_signed());
-        let limit = self.resize(&limit, 64, ty.is_signed());
-        let high = self.constant(limit.ty, high);
-        let limit = self.binary("sub", &limit, &high);
-        let below = self.compare(name, &base, &limit);
-        let never = self.constant(below.ty, 0);
-        Some(if in_all { Sides { all: below, none: never } } else { Sides { all: never, none: below } })
+        let sign = if ty.is_signed() { "s" } else { "u" };
+        let largest = if ty.is_signed() { i64::MAX >> (64 - bits) } else { -1 };
+        let largest = self.constant(base.ty, largest - high);
+        let whole = self.compare(&format!("{sign}le"), &base, &largest);
+        let beyond = self.compare(&format!("{sign}{after}"), &base, &limit);
+        let after = self.binary("and", &beyond, &whole);
+        // A number between the first lane's and a limit has no place where it could wrap around, but one beyond it has.
+        let before = if bits == 32 {
+            let base = self.resize(&base, 64, ty.is_signed());
+            let limit = self.resize(&limit, 64, ty.is_signed());
+            let high = self.constant(limit.ty, high);
+            let end = self.binary("sub", &limit, &high);
+            self.compare(&format!("s{before}"), &base, &end)
+        } else {
+            let high = self.constant(base.ty, high);
+            let last = self.binary("add", &base, &high);
+            let before = self.compare(&format!("{sign}{before}"), &last, &limit);
+            self.binary("and", &before, &whole)
+        };
+        let holds = self.read_flag(id);
+        let [before, after] = [before, after].map(|side| self.joined("and", &side, &holds));
+        let (all, none) = if all_before { (before, after) } else { (after, before) };
+        Some(Sides { all, none, usual })
     }
 }

@@ -304,7 +304,7 @@ impl Writer<'_> {
                     return Ok(());
                 }
                 let values: Vec<Val> = values.iter().map(|value| this.splat(value)).collect();
-                if this.store_row_nontemporal(target, ty, &values) {
+                if this.store_row_nontemporal(target, ty, &values) || this.store_row_blended(target, ty, &values) {
                     return Ok(());
                 }
                 if let Some(stored) = this.near_quad_stored(inst, target, ty, &values) {

@@ -413,7 +413,8 @@ impl Writer<'_> {
             let condition = self.guard_of(end)?.ok_or("a guard without a value")?;
             self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
         } else {
-            self.team_parts(block, id, guard.negated, yes, no)?;
+            let back = [(taken, yes), (next, no)].into_iter().find(|(to, _)| to.is_some_and(|to| to <= block));
+            self.team_parts(block, id, guard.negated, [yes, no], back.map(|(_, label)| label))?;
         }
         for (label, to) in [(yes, taken), (no, next)] {
             self.label(&format!("L{label}"));
@@ -426,12 +427,19 @@ impl Writer<'_> {
     }
 
     /// To one label if all lanes of all gangs have a condition, to another if none has. If they differ, the team runs the arm with masks, or is left.
-    fn team_parts(&mut self, block: u32, id: ValueId, negated: bool, yes: u32, no: u32) -> Result<(), String> {
+    fn team_parts(
+        &mut self,
+        block: u32,
+        id: ValueId,
+        negated: bool,
+        labels: [u32; 2],
+        back: Option<u32>,
+    ) -> Result<(), String> {
         self.whole = true;
         let known = self.known_sides(id);
         self.whole = false;
-        if let Some(Sides { all, none }) = known {
-            self.branch_two_ways(negated, all, none, yes, no);
+        if let Some(known) = known {
+            self.branch_two_ways(negated, known, labels, back);
         }
         self.write_deferred()?;
         // It is written once only on this way, and on the others not at all.
@@ -441,18 +449,18 @@ impl Writer<'_> {
             Some(if held.ty.lanes == 0 {
                 let one = this.constant(held.ty, 1);
                 let none = this.binary("xor", &held, &one);
-                Sides { all: held, none }
+                Sides { all: held, none, usual: None }
             } else {
                 let bits = this.bits_of(&held.text);
                 let [all, none] = [-1, 0].map(|number| {
                     let number = this.constant(bits.ty, number);
                     this.compare("eq", &bits, &number)
                 });
-                Sides { all, none }
+                Sides { all, none, usual: None }
             })
         });
-        if let Some(Sides { all, none }) = looked_at {
-            self.branch_two_ways(negated, all, none, yes, no);
+        if let Some(looked_at) = looked_at {
+            self.branch_two_ways(negated, looked_at, labels, back);
         }
         match self.plan.arm(block) {
             Some(arm) => {
@@ -475,8 +483,8 @@ impl Writer<'_> {
             let own = own?;
             out = Some(match out {
                 None => own,
-                Some(Sides { all, none }) => {
-                    Sides { all: self.joined("and", &all, &own.all), none: self.joined("and", &none, &own.none) }
+                Some(Sides { all, none, usual }) => {
+                    Sides { all: self.joined("and", &all, &own.all), none: self.joined("and", &none, &own.none), usual }
                 }
             });
         }
