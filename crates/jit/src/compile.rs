@@ -244,8 +244,8 @@ impl Task<'_> {
         if width != units.lanes() {
             info = analyze(width)?;
         }
-        let processor =
-            codegen::Processor { name: cpu, features, fetches_rows: microarchitecture() == Microarchitecture::Amd };
+        let amd = microarchitecture() == Microarchitecture::Amd;
+        let processor = codegen::Processor { name: cpu, features, fetches_rows: amd, loads_gathers: amd };
         compile_as(self.style, &info, &processor).map_err(|declined| declined.0)
     }
 

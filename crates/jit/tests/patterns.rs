@@ -14,13 +14,20 @@ const AVX2: (&str, &str, u32) = ("x86-64-v3", "+avx2,+fma,+f16c", 8);
 const AVX512: (&str, &str, u32) =
     ("x86-64-v4", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", 16);
 
+/// One that gathers slowly.
+const ZEN3: (&str, &str, u32) = ("znver3", "+avx2,+fma,+f16c", 8);
+
 /// One that computes in `.f16`.
 const HALVES: (&str, &str, u32) =
     ("sapphirerapids", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512fp16", 16);
 
 /// The code of a kernel whose gangs go one by one: what an instruction becomes stands in it once for all lanes that run, and not once for each gang of a team.
 fn by_gangs(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
-    codegen::compile_as(Style::Gangs, info, &Processor { name: cpu, features, fetches_rows: false })
+    codegen::compile_as(
+        Style::Gangs,
+        info,
+        &Processor { name: cpu, features, fetches_rows: false, loads_gathers: cpu == ZEN3.0 },
+    )
 }
 
 /// The assembly of a kernel whose threads each compute `%r2` of one word, and `%r3` of another.
@@ -282,6 +289,41 @@ fn columns_are_gathered_by_distances_of_32_bits() {
 }
 
 #[test]
+fn lanes_are_loaded_one_by_one_where_that_is_faster_and_all_run() {
+    let column = "mul.wide.u32 %rd4, %r1, 132; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];";
+    let anywhere = "mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];";
+    for line in [column, anywhere] {
+        let text = code(line, ZEN3);
+        // In masked code.
+        assert_eq!(count(&text, "vpgatherdd") + count(&text, "vpgatherqd"), 1, "{text}");
+        assert_eq!(count(&text, "vpinsrd"), 6, "{text}");
+    }
+    // Two indices at a time leave a register.
+    assert_eq!(count(&code(anywhere, ZEN3), "vpextrd"), 0);
+}
+
+#[test]
+fn four_products_of_bytes_are_two_instructions() {
+    for processor in [AVX2, AVX512] {
+        for types in ["s32.s32", "u32.s32", "s32.u32", "u32.u32"] {
+            let text = code(&format!("dp4a.{types} %r2, %r2, %r3, %r2;"), processor);
+            // In full code and in masked code.
+            assert_eq!((count(&text, "vpmaddwd"), count(&text, "vpmulld")), (4, 0), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_some_lanes_store_into_shared_memory_is_blended() {
+    let line =
+        "mov.u32 %r4, tile; mad.lo.s32 %r4, %r1, 4, %r4; setp.gt.s32 %p1, %r2, %r3; @%p1 st.shared.u32 [%r4], %r2;";
+    let blends = |text: &str| instructions(text).filter(|line| line.contains("blendv")).count();
+    assert_ne!(blends(&code(line, AVX2)), 0);
+    // They are one instruction there.
+    assert_eq!(blends(&code(line, AVX512)), 0);
+}
+
+#[test]
 fn bytes_and_halves_from_anywhere_are_gathered_as_words() {
     for processor in [AVX2, AVX512] {
         for (ty, scale) in [("u8", 0), ("s8", 0), ("u16", 1)] {
@@ -361,7 +403,7 @@ fn fetched_by_counting(step: &str, until: &str, (cpu, features, _): (&str, &str,
     );
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], 32).expect("gangs")).expect("a kernel");
-    let processor = Processor { name: cpu, features, fetches_rows: false };
+    let processor = Processor { name: cpu, features, fetches_rows: false, loads_gathers: false };
     let compiled = codegen::compile_as(Style::Gangs, &info, &processor).expect("covered");
     let text = assembly(&compiled.text).expect("LLVM takes it");
     instructions(&text).filter(|line| line.starts_with("prefetcht0")).count()

@@ -12,7 +12,7 @@ fn compile(text: &str, cta: [u32; 3]) -> Result<String, String> {
 fn compile_as(style: Style, text: &str, cta: [u32; 3]) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new(cta, 16).expect("gangs")).expect("a kernel");
-    let processor = Processor { name: "x86-64-v4", features: "+avx512f", fetches_rows: false };
+    let processor = Processor { name: "x86-64-v4", features: "+avx512f", fetches_rows: false, loads_gathers: false };
     codegen::compile_as(style, &info, &processor)
         .map(|compiled| compiled.text + &compiled.apart.unwrap_or_default())
         .map_err(|declined| declined.0)
@@ -23,7 +23,7 @@ fn frames(values: usize) -> u32 {
     let each = "ld.global.u32 %r2, [%rd3]; bar.warp.sync 0xffffffff; st.global.u32 [%rd3+4], %r2;\n".repeat(values);
     let module = load(kernel(&each).as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([32, 1, 1], 32).expect("gangs")).expect("a kernel");
-    let processor = Processor { name: "x86-64-v4", features: "+avx512f", fetches_rows: false };
+    let processor = Processor { name: "x86-64-v4", features: "+avx512f", fetches_rows: false, loads_gathers: false };
     codegen::compile_as(Style::Apart, &info, &processor).expect("covered").frames
 }
 

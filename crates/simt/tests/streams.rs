@@ -226,3 +226,17 @@ fn that_no_lane_is_at_a_border_is_known_too() {
     assert_eq!(branches.matches("icmp uge i64").count(), 1, "{branches}");
     assert_eq!(branches.matches("br i1").count(), 2, "{branches}");
 }
+
+#[test]
+fn of_clamped_indices_the_first_lane_and_the_last_tell() {
+    // The element before, and at the row's beginning the first one.
+    let clamped = "max.s32 %r6, %r5, 1; add.s32 %r6, %r6, -1; min.s32 %r6, %r6, %r1; mul.wide.s32 %rd5, %r6, 4;";
+    let clamped = BORDER.replacen("mul.wide.u32 %rd5, %r5, 4;", clamped, 1);
+    assert_ne!(clamped, BORDER);
+    let text = compile(&clamped);
+    let look = between(&text, "\nF0:", "@llvm.masked.load");
+    assert_eq!(look.matches("icmp sge i32").count(), 1, "{look}");
+    assert!(!look.contains("= sub <32 x i32>"), "{look}");
+    // In masked code lanes are held against each other.
+    assert!(text.contains("= sub <32 x i32>"));
+}

@@ -329,9 +329,21 @@ impl Writer<'_> {
         Some(sides)
     }
 
-    /// Of a predicate that another block has written: the same once more, by what is still in its places. What is written in one place only, and read there by an
-    /// instruction on all ways to here, is what it was.
+    /// Of a predicate that another block has written: the same once more, by what is still in its places.
     fn sides_from_before(&mut self, id: ValueId) -> Option<Sides> {
+        let plan = self.plan;
+        let def =
+            self.def_that_lasts(id).filter(|def| plan.block_of[*def as usize] != plan.block_of[self.inst as usize])?;
+        let here = (self.inst, self.values);
+        let inst = self.turn_to(def);
+        let sides = self.sides_written(inst);
+        (self.inst, self.values) = here;
+        sides
+    }
+
+    /// The only instruction that writes a value, if it would write the same here: what is written in one place only, and read there by an instruction on all ways to here, is
+    /// what it was.
+    pub(super) fn def_that_lasts(&self, id: ValueId) -> Option<u32> {
         let plan = self.plan;
         if self.resumed {
             return None;
@@ -344,20 +356,12 @@ impl Writer<'_> {
             let known = plan.info.values.get(value);
             (known.defs.len() == 1 && !known.undefined).then(|| known.defs[0])
         };
-        let def = once(id).filter(|def| plan.block_of[*def as usize] != plan.block_of[self.inst as usize])?;
+        let def = once(id)?;
         let inst = &plan.body.insts[def as usize];
         let operands = inst.operands();
         let mut read = paired(&operands, plan.info.values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
-        if inst.guard.is_some()
-            || !read.all(|(_, value)| value.is_some_and(|value| once(value).is_some() && is_here(value)))
-        {
-            return None;
-        }
-        let here = (self.inst, self.values);
-        self.turn_to(def);
-        let sides = self.sides_written(inst);
-        (self.inst, self.values) = here;
-        sides
+        let last = read.all(|(_, value)| value.is_some_and(|value| once(value).is_some() && is_here(value)));
+        (inst.guard.is_none() && last).then_some(def)
     }
 
     /// Gangs of a team have sides of their own and in common.
@@ -410,13 +414,18 @@ impl Writer<'_> {
     }
 
     /// A pattern that goes up from the first lane, held against what lanes have in common: by its first and its last lane.
-    fn compared(&mut self, cmp: Compare, ty: ScalarType, a: Operand, b: Operand) -> Option<Sides> {
+    pub(super) fn compared(&mut self, cmp: Compare, ty: ScalarType, a: Operand, b: Operand) -> Option<Sides> {
         let bits = ty.bits();
         if !matches!(bits, 32 | 64) {
             return None;
         }
         let pattern = |this: &Self, operand: Operand| {
             let id = this.value_of(operand)?;
+            if this.guessed.as_ref().is_some_and(|guessed| guessed.value == id) {
+                let (low, high) = this.plan.info.guess(id)?.lanes.bounds();
+                let fits = low == 0 && high < 1 << 30 && this.element_of(id).bits() == bits;
+                return fits.then_some((id, high));
+            }
             let shape = match this.plan.wide() {
                 Some(wide) if this.whole => match this.plan.across(id) {
                     Across::Steps(_) => wide.shape(id),

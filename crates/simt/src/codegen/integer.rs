@@ -247,32 +247,6 @@ impl Writer<'_> {
         self.binary("add", &apart, &c)
     }
 
-    /// `dp4a` and `dp2a`: parts of `a` of so many bits, and bytes of `b` from one on.
-    pub(super) fn dot(
-        &mut self,
-        [a, b, c]: [Operand; 3],
-        [a_signed, b_signed]: [bool; 2],
-        parts: u32,
-        first_byte: u32,
-    ) -> Val {
-        let word = ScalarType::B32;
-        let (a, b, c) = (self.operand(a, word), self.operand(b, word), self.operand(c, word));
-        let (a, b, mut sum) = self.alike3(a, b, c);
-        let part = |this: &mut Self, value: &Val, at: u32, bits: u32, signed: bool| {
-            let up = this.constant(value.ty, i64::from(32 - bits * (at + 1)));
-            let down = this.constant(value.ty, i64::from(32 - bits));
-            let up = this.binary("shl", value, &up);
-            this.binary(if signed { "ashr" } else { "lshr" }, &up, &down)
-        };
-        for at in 0..parts {
-            let x = part(self, &a, at, 32 / parts, a_signed);
-            let y = part(self, &b, first_byte + at, 8, b_signed);
-            let product = self.binary("mul", &x, &y);
-            sum = self.binary("add", &sum, &product);
-        }
-        sum
-    }
-
     /// `add`, `sub`, `mad` with a carry in and out (PTX ISA 9.7.2). A difference is the sum with the complement, and carries as that does.
     pub(super) fn extended(&mut self, inst: &Inst) -> Result<(), String> {
         let (sub, carry_in, carry_out, ty) = match &inst.op {

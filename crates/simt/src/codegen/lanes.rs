@@ -124,65 +124,6 @@ impl Writer<'_> {
         self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
     }
 
-    /// Lanes of one register that the processor gathers at known distances from one place.
-    pub(super) fn words_of_a_gather(&self) -> u32 {
-        if self.plan.has_wide_vectors() { 16 } else { 8 }
-    }
-
-    /// Whether gangs fill whole registers with such lanes.
-    pub(super) fn gathers_words(&self, bits: u32) -> bool {
-        self.plan.gathers() && bits == 32 && self.lanes().is_multiple_of(self.words_of_a_gather())
-    }
-
-    /// Words at known distances from one place, as 32 bits: of a vector of pointers LLVM makes distances of 64 bits where it moves what is common out of a loop,
-    /// and gathers half as many lanes at a time.
-    pub(super) fn gather_words(&mut self, base: &str, apart: &[i64]) -> Val {
-        let words = self.words_of_a_gather();
-        let ty = Ty::int(32, words);
-        let vector = ty.text();
-        let mask = self.mask_value();
-        let mut parts = Vec::new();
-        for (number, apart) in apart.chunks(words as usize).enumerate() {
-            let first = number as i64 * i64::from(words);
-            let own = self.shuffled(&mask, first..first + i64::from(words));
-            let distances = ty.lanes(apart.iter().copied());
-            let call = if self.plan.has_wide_vectors() {
-                let name = "@llvm.x86.avx512.mask.gather.dpi.512";
-                self.plan.declare(format!("declare {vector} {name}({vector}, ptr, {vector}, <{words} x i1>, i32)"));
-                format!(
-                    "{name}({vector} zeroinitializer, ptr {base}, {vector} {distances}, <{words} x i1> {}, i32 1)",
-                    own.text
-                )
-            } else {
-                let own = self.resize(&own, 32, true);
-                let name = "@llvm.x86.avx2.gather.d.d.256";
-                self.plan.declare(format!("declare {vector} {name}({vector}, ptr, {vector}, {vector}, i8)"));
-                format!(
-                    "{name}({vector} zeroinitializer, ptr {base}, {vector} {distances}, {vector} {}, i8 1)",
-                    own.text
-                )
-            };
-            parts.push(self.set(ty, format!("call {vector} {call}, !tbaa !7")));
-        }
-        self.joined_in_pairs(parts)
-    }
-
-    pub(super) fn gather(&mut self, pointers: &Val, element: Element, align: u32) -> Val {
-        let ty = Ty { element, lanes: self.lanes() };
-        let lanes = ty.lanes;
-        let name = format!("@llvm.masked.gather.{}.v{lanes}p0", ty.suffix());
-        self.plan.declare(format!("declare {0} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {0})", ty.text()));
-        let mask = self.mask.clone();
-        self.set(
-            ty,
-            format!(
-                "call {0} {name}(<{lanes} x ptr> {1}, i32 {align}, <{lanes} x i1> {mask}, {0} zeroinitializer), !tbaa !7",
-                ty.text(),
-                pointers.text
-            ),
-        )
-    }
-
     pub(super) fn scatter(&mut self, pointers: &Val, value: &Val, align: u32) {
         let lanes = self.lanes();
         let name = format!("@llvm.masked.scatter.{}.v{lanes}p0", value.ty.suffix());

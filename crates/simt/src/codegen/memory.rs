@@ -217,8 +217,8 @@ impl Writer<'_> {
                             this.gather_words(&base, apart)
                         }
                         _ => {
-                            let pointers = this.gather_pointers(inst, target, bytes)?;
-                            this.gather(&pointers, scalar.element, ty.bytes())
+                            let places = this.places_of_all(inst, target, bytes)?;
+                            this.gather(&places, scalar.element, ty.bytes())
                         }
                     };
                     this.store(&value, place);
@@ -482,50 +482,5 @@ impl Writer<'_> {
             _ => return None,
         };
         Some(self.pointer(offset))
-    }
-
-    /// The places of all lanes, for a gather.
-    pub(super) fn gather_pointers(&mut self, inst: &Inst, target: &Target, bytes: u32) -> Result<Val, String> {
-        let lanes = self.lanes();
-        let (base, offsets) = match &target.apart {
-            Some(apart) => {
-                let ty = Ty::int(64, lanes);
-                let apart = apart.iter().map(|apart| apart + i64::from(bytes));
-                (Some(self.place_of(target)), Val { ty, text: ty.lanes(apart) })
-            }
-            None if let Some(start) = self.start_of(target) => {
-                // What is allowed has less than 31 bits.
-                let all = self.short_addresses(inst, target)?;
-                let by = self.constant(all.ty, i64::from(bytes));
-                let all = self.binary("add", &all, &by);
-                (Some(start), self.resize(&all, 64, true))
-            }
-            None if let Some(parts) = self.parts(target) => {
-                let base = self.read(parts.base);
-                let by = self.constant(base.ty, target.offset() + i64::from(bytes));
-                let base = self.binary("add", &base, &by);
-                let base = self.at_address(&base);
-                let index = self.read(parts.index);
-                // What is allowed has less than 31 bits, whatever its sign is for.
-                let index = self.resize(&index, 64, true);
-                let element = format!("[{} x i8]", parts.scale);
-                return Ok(self.set(
-                    index.ty,
-                    format!("getelementptr {element}, ptr {}, <{lanes} x i64> {}", base.text, index.text),
-                ));
-            }
-            None => {
-                let all = self.all_addresses(inst, target)?;
-                let by = self.constant(all.ty, i64::from(bytes));
-                let all = self.binary("add", &all, &by);
-                (None, all)
-            }
-        };
-        Ok(match base {
-            Some(base) => {
-                self.set(offsets.ty, format!("getelementptr i8, ptr {base}, <{lanes} x i64> {}", offsets.text))
-            }
-            None => self.at_address(&offsets),
-        })
     }
 }

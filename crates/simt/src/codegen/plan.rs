@@ -46,8 +46,12 @@ pub(super) struct Machine {
     pub(super) halves: bool,
     /// Bits of the registers whose 64-bit elements an instruction multiplies without carries.
     pub(super) carryless: Option<u32>,
+    /// Bits of the registers whose pairs of 16-bit elements an instruction multiplies and adds up.
+    pub(super) pairs: Option<u32>,
     /// See [`Processor::fetches_rows`].
     pub(super) fetches_rows: bool,
+    /// See [`Processor::loads_gathers`], which was measured without AVX-512.
+    pub(super) loads_gathers: bool,
 }
 
 impl Machine {
@@ -65,7 +69,13 @@ impl Machine {
                 () if has("+avx2") && has("+pclmul") => Some(128),
                 () => None,
             },
+            pairs: match () {
+                () if wide_vectors && has("+avx512bw") => Some(512),
+                () if has("+avx2") => Some(256),
+                () => None,
+            },
             fetches_rows: processor.fetches_rows,
+            loads_gathers: processor.loads_gathers && !wide_vectors,
         }
     }
 }

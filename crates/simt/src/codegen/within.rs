@@ -4,6 +4,7 @@
 use warploom_ptx::ir::{Inst, ScalarType};
 
 use super::function::{Val, Writer};
+use super::gather::Places;
 use super::memory::Target;
 use super::names::{Element, Ty};
 
@@ -21,8 +22,8 @@ impl Writer<'_> {
         let in_word = (WORD / ty.bytes()) as usize;
         for (number, places) in places.chunks(in_word).enumerate() {
             let words = if places.len() == in_word {
-                let pointers = self.gather_pointers(inst, target, number as u32 * WORD)?;
-                self.gather(&pointers, Element::Int(32), WORD)
+                let places = self.places_of_all(inst, target, number as u32 * WORD)?;
+                self.gather(&places, Element::Int(32), WORD)
             } else if let Some(start) = self.start_of(target).filter(|_| target.apart.is_none()) {
                 let places = self.short_addresses(inst, target)?;
                 self.words_around_places(&start, &places)
@@ -44,7 +45,7 @@ impl Writer<'_> {
     pub(super) fn gather_elements(&mut self, pointers: &Val, ty: ScalarType) -> Val {
         let element = Element::bits_of(ty);
         if ty.bits() >= 32 {
-            return self.gather(pointers, element, ty.bytes());
+            return self.gather(&Places::Anywhere(pointers.clone()), element, ty.bytes());
         }
         let words = self.words_around(pointers);
         self.cast("trunc", &words, element)
@@ -56,16 +57,13 @@ impl Writer<'_> {
         let lanes = wide.lanes;
         let all = self.set(wide, format!("ptrtoint <{lanes} x ptr> {} to <{lanes} x i64>", pointers.text));
         let words = self.rounded_down(&all);
-        let words = self.at_address(&words);
+        let words = Places::Anywhere(self.at_address(&words));
         self.behind_beginnings(&words, &all)
     }
 
     /// The same of places in a space that begins with a word, which are indices of 32 bits to a gather.
     fn words_around_places(&mut self, start: &str, places: &Val) -> Val {
-        let words = self.rounded_down(places);
-        let words = self.resize(&words, 64, true);
-        let lanes = words.ty.lanes;
-        let words = self.set(words.ty, format!("getelementptr i8, ptr {start}, <{lanes} x i64> {}", words.text));
+        let words = Places::Behind(start.to_owned(), self.rounded_down(places), 1);
         self.behind_beginnings(&words, places)
     }
 
@@ -75,7 +73,7 @@ impl Writer<'_> {
     }
 
     /// Words without the bytes that lie before a lane's place.
-    fn behind_beginnings(&mut self, words: &Val, places: &Val) -> Val {
+    fn behind_beginnings(&mut self, words: &Places, places: &Val) -> Val {
         let words = self.gather(words, Element::Int(32), WORD);
         let places = self.resize(places, 32, false);
         let low = self.constant(places.ty, i64::from(WORD - 1));
