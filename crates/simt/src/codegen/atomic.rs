@@ -9,6 +9,7 @@ use warploom_ptx::ir::{AtomicOp, Inst, Op, Operand, ScalarType, Semantics, Space
 use super::atomic_half::{computed, halves};
 use super::context;
 use super::function::{Val, Writer};
+use super::memory::Target;
 use super::names::{Element, Ty};
 use super::span::Across;
 
@@ -23,9 +24,14 @@ pub(super) struct Update {
 }
 
 impl Update {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let (ty, how) = (self.ty.to_string(), if self.flushes { "" } else { "_noftz" });
         format!("{:?}{how}_{}", self.op, ty.trim_start_matches('.')).to_lowercase()
+    }
+
+    /// Whether subnormal sums are zeros, and subnormal terms.
+    pub(super) fn flushes_sums(&self) -> bool {
+        self.op == AtomicOp::Add && self.ty == ScalarType::F32 && !self.alone && self.flushes
     }
 
     /// The host's instruction for it.
@@ -53,7 +59,7 @@ impl Update {
     }
 
     /// Text that makes `%new` of `%old`, `%b` and `%c`.
-    fn compute(&self) -> Option<String> {
+    pub(super) fn compute(&self) -> Option<String> {
         use AtomicOp::*;
         let bits = self.ty.bits();
         let signed = self.ty.is_signed();
@@ -65,7 +71,7 @@ impl Update {
             return computed(self.op, count, bf);
         }
         match self.op {
-            Add if self.ty == ScalarType::F32 && !self.alone && self.flushes => Some(format!(
+            Add if self.flushes_sums() => Some(format!(
                 "{}{}  %fs = fadd float %fx, %fy\n{}  %new = bitcast float %fr to i32\n",
                 flushed("%old", "%fx", "x"),
                 flushed("%b", "%fy", "y"),
@@ -102,7 +108,7 @@ impl Update {
 }
 
 /// What one lane does, with names of its own.
-fn named(lane: &str, number: u32) -> String {
+pub(super) fn named(lane: &str, number: u32) -> String {
     let mut out = String::new();
     for line in lane.lines() {
         let words = line.split(' ').map(|word| match word.strip_prefix('%') {
@@ -191,7 +197,7 @@ impl Writer<'_> {
         if *space == Space::Generic && *ty == ScalarType::F32 && *op == AtomicOp::Add {
             self.sum_by_space(inst, &update, &target, asked)?;
         } else {
-            let name = self.lanes_function(&update, asked);
+            let name = self.update_function(&update, &target, asked);
             self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
         }
         if asked {
@@ -274,13 +280,7 @@ impl Writer<'_> {
     }
 
     /// One update for all lanes, of whole numbers at one place; false if it is not of that kind.
-    fn come_together(
-        &mut self,
-        inst: &Inst,
-        update: &Update,
-        target: &super::memory::Target,
-        b: &Val,
-    ) -> Result<bool, String> {
+    fn come_together(&mut self, inst: &Inst, update: &Update, target: &Target, b: &Val) -> Result<bool, String> {
         use AtomicOp::*;
         let (name, neutral) = match update.op {
             _ if update.is_float() => return Ok(false),
@@ -320,6 +320,14 @@ impl Writer<'_> {
             self.line(format!("atomicrmw {host} ptr {pointer}, {} {} monotonic", scalar.text(), one.text));
         }
         Ok(true)
+    }
+
+    /// The function that updates memory for a mask of lanes.
+    pub(super) fn update_function(&mut self, update: &Update, target: &Target, asked: bool) -> String {
+        if target.is_one() && update.goes_on_in_a_register() {
+            return self.one_place_function(update, asked);
+        }
+        self.lanes_function(update, asked)
     }
 
     /// The function that updates lane after lane: operands behind what was there, in `%values`.

@@ -109,7 +109,7 @@ impl Writer<'_> {
             self.label(&format!("L{some}"));
             let bits = self.bits_of(&mask);
             let bits = self.resize(&bits, 32, false);
-            let name = self.lanes_function(&Update { alone, ..*update }, asked);
+            let name = self.update_function(&Update { alone, ..*update }, target, asked);
             self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
             self.line(format!("br label %L{on}"));
             self.label(&format!("L{on}"));

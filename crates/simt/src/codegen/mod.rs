@@ -14,6 +14,7 @@ mod arms;
 mod asked;
 mod atomic;
 mod atomic_half;
+mod atomic_one;
 mod barrier;
 mod behind;
 mod by_function;
