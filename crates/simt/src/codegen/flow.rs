@@ -148,7 +148,7 @@ impl Writer<'_> {
                 self.mask = self.load(self.mask_type(), "%alive").text;
                 continue;
             }
-            if !self.defers(number) {
+            if !self.defers(number) && !self.written_before.remove(&number) {
                 self.guarded(inst)?;
             }
             self.note_sides(inst);

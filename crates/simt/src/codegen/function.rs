@@ -62,6 +62,8 @@ pub(super) struct Writer<'p> {
     pub(super) end_resumes: BTreeSet<u32>,
     /// Of predicates that full code has written since the block began, by gang of the team.
     pub(super) sides: BTreeMap<(u32, ValueId), Sides>,
+    /// Instructions of the block that are written already.
+    pub(super) written_before: BTreeSet<u32>,
     /// Instructions of the block that write predicates, which full code has not written yet.
     pub(super) deferred: Vec<u32>,
     /// The instruction at which a team is left, if it is another one than the one that is written.
@@ -114,6 +116,7 @@ impl<'p> Writer<'p> {
             resumes: BTreeSet::new(),
             end_resumes: BTreeSet::new(),
             sides: BTreeMap::new(),
+            written_before: BTreeSet::new(),
             deferred: Vec::new(),
             leaves_at: None,
             began: None,

@@ -320,6 +320,11 @@ impl Writer<'_> {
                 this.store_near_quad(target, &stored, ty);
                 Ok(())
             })
+        } else if let Some(stored) = self.structures_stored(inst, target, ty).filter(|_| values.len() == 1) {
+            self.short_or_long(inst, target, |this, _| {
+                this.store_structures(target, &stored, ty);
+                Ok(())
+            })
         } else if values.len() > 1 || !self.plan.has_wide_vectors() {
             // All parts of a lane before the next one's: where lanes overlap that matters.
             self.pointers_of_all(inst, target)?;

@@ -46,6 +46,7 @@ mod how;
 mod hull;
 mod indexed;
 mod integer;
+mod interleaved;
 mod known;
 mod lanes;
 mod later;

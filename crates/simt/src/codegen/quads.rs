@@ -6,7 +6,7 @@
 //! Where lanes go to quads near each other in a known way (a thread's four columns of a tile), all of them are loaded as they lie, once, and exchanged. For each word by itself
 //! all that lies between the lanes' words would be loaded again, and taken apart with half as many shuffles more.
 
-use warploom_ptx::ir::{Base, Inst, Op, Operand, ScalarType, Semantics, Space};
+use warploom_ptx::ir::{Base, Inst, IntBinaryOp, Op, Operand, ScalarType, Semantics, Space};
 
 use super::function::{Val, Writer};
 use super::how::{How, how};
@@ -75,7 +75,7 @@ impl Writer<'_> {
         };
         let own = offset(self.inst)?;
         let bytes = i64::from(target.bytes);
-        let fellows = self.looked_at_with(target, address)?;
+        let fellows = self.looked_at_with(target, address, QUAD)?;
         let loads_at = |at: i64| fellows.iter().copied().find(|inst| *inst >= self.inst && offset(*inst) == Some(at));
         (0..WORDS as i64).find_map(|before| {
             let low = own - before * bytes;
@@ -90,12 +90,13 @@ impl Writer<'_> {
     }
 
     /// Accesses of the block with the address of the instruction that is written, which may be made once that one is: one look has told of all of them, or none need be looked at.
-    fn looked_at_with(&self, target: &Target, address: ValueId) -> Option<Vec<u32>> {
+    /// Where none need be, lanes are to be so many bytes apart.
+    fn looked_at_with(&self, target: &Target, address: ValueId, apart: i64) -> Option<Vec<u32>> {
         let plan = self.plan;
         if let Some((_, hull)) = plan.hull(self.inst) {
             return Some(hull.members.clone());
         }
-        let dense = target.apart.as_ref().is_some_and(|apart| is_dense(apart, QUAD));
+        let dense = target.apart.as_ref().is_some_and(|all| is_dense(all, apart));
         if !target.is_proven() || !dense {
             return None;
         }
@@ -211,37 +212,67 @@ impl Writer<'_> {
         }
         let (low, words) = match values {
             [a, b, c, d] => (0, [a, b, c, d].map(Clone::clone)),
-            [_] => self.stored_at_once(inst, target)?,
+            [_] => self.stored_at_once::<WORDS>(inst, target)?,
             _ => return None,
         };
         let from = apart.iter().map(|apart| apart + low).collect();
         Some(Stored { words: words.map(|word| self.splat(&word)), from })
     }
 
-    /// The words that this instruction and the three behind it store, each behind the other's, and how far the first of them is from where this one stores.
-    fn stored_at_once(&mut self, inst: &Inst, target: &Target) -> Option<(i64, [Val; WORDS])> {
+    /// The elements that this instruction and those behind it store, each behind the other's, and how far the first of them is from where this one stores.
+    pub(super) fn stored_at_once<const COUNT: usize>(
+        &mut self,
+        inst: &Inst,
+        target: &Target,
+    ) -> Option<(i64, [Val; COUNT])> {
         let (plan, body) = (self.plan, self.body());
         let address = plan.address_of(self.inst)?;
         let Op::St { ty, addr, .. } = &inst.op else { return None };
         let (first, bytes, own) = (self.inst, i64::from(target.bytes), addr.offset);
-        let fellows = self.looked_at_with(target, address)?;
-        let until = body.blocks[plan.block_of[first as usize] as usize].insts.end as usize;
-        let all = body.insts[..until].get(first as usize..first as usize + WORDS)?;
-        let mut stores = [(0, None); WORDS];
-        for ((store, inst), at) in stores.iter_mut().zip(all).zip(first..) {
-            let Op::St { semantics: Semantics::Weak, src, addr, .. } = &inst.op else { return None };
-            if src.len() != 1 || !fellows.contains(&at) {
-                return None;
+        let fellows = self.looked_at_with(target, address, COUNT as i64 * bytes)?;
+        let until = body.blocks[plan.block_of[first as usize] as usize].insts.end;
+        let mut between = Vec::new();
+        let mut stores = Vec::new();
+        for at in first..until {
+            match &body.insts[at as usize].op {
+                Op::St { semantics: Semantics::Weak, src, addr, .. } if src.len() == 1 && fellows.contains(&at) => {
+                    stores.push((addr.offset, at, src[0]));
+                }
+                _ if self.goes_before(at) => between.push(at),
+                _ => return None,
             }
-            *store = (addr.offset, Some((at, src[0])));
+            if stores.len() == COUNT {
+                break;
+            }
         }
-        stores.sort_by_key(|(offset, _)| *offset);
+        let mut stores = <[(i64, u32, Operand); COUNT]>::try_from(stores).ok()?;
+        stores.sort_by_key(|(offset, ..)| *offset);
         let low = stores[0].0;
-        if !stores.iter().zip(0..).all(|((offset, _), word)| *offset == low + word * bytes) {
+        if !stores.iter().zip(0..).all(|((offset, ..), word)| *offset == low + word * bytes) {
             return None;
         }
-        let words = stores.map(|(_, store)| {
-            let (at, source) = store.unwrap_or((first, Operand::Imm(0)));
+        // None of them writes what a store before it reads.
+        let reads = stores.map(|(_, at, source)| {
+            self.turn_to(at);
+            (at, self.value_of(source))
+        });
+        self.turn_to(first);
+        let overwrites = |at: &u32| {
+            let written = plan.info.values.written(body, *at);
+            written == Some(address)
+                || reads.iter().any(|(store, value)| store < at && value.is_some() && *value == written)
+        };
+        if between.iter().any(overwrites) {
+            return None;
+        }
+        for at in between {
+            let inst = self.turn_to(at);
+            if let Err(reason) = self.instruction(inst) {
+                self.refused.get_or_insert(reason);
+            }
+            self.written_before.insert(at);
+        }
+        let words = stores.map(|(_, at, source)| {
             self.turn_to(at);
             self.stored_with.insert((at, self.member));
             self.operand(source, *ty)
@@ -249,6 +280,26 @@ impl Writer<'_> {
         self.turn_to(first);
         self.stored_with.remove(&(first, self.member));
         Some((low - own, words))
+    }
+
+    /// Whether an instruction between such stores may be written before the first of them: it is for all lanes and only computes, and full code is not left at it.
+    fn goes_before(&self, inst: u32) -> bool {
+        let written = &self.body().insts[inst as usize];
+        let computes = matches!(
+            &written.op,
+            Op::Mov { .. }
+                | Op::Cvt { .. }
+                | Op::Logic { .. }
+                | Op::Shift { .. }
+                | Op::IntUnary { .. }
+                | Op::Mul { .. }
+                | Op::Mad { .. }
+                | Op::Selp { .. }
+                | Op::Fma { .. }
+                | Op::FloatMinMax { .. }
+                | Op::IntBinary { op: IntBinaryOp::Add | IntBinaryOp::Sub | IntBinaryOp::Min | IntBinaryOp::Max, .. }
+        );
+        computes && written.guard.is_none() && self.team == 0 && !self.plan.is_deferrable(inst)
     }
 
     /// Stores what the quads of lanes hold.
