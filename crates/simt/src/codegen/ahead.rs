@@ -3,6 +3,9 @@
 //! The processor itself foresees what goes straight through memory, but not what goes on by a whole grid in each trip of a loop, nor a tile's rows. Where a loop
 //! goes on, the next place is as far from this one as this one is from the last; CTAs come one after the other along x. Nothing fails where no memory is.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use warploom_ptx::ir::{IntBinaryOp, Loop, Op, Operand, Role, Space, SpecialReg};
 
 use super::function::{Val, Writer};
@@ -53,9 +56,32 @@ pub(super) enum Cache {
     Second,
 }
 
-/// Whether the processor does not see a row that is loaded soon enough, or stored to.
-fn is_row(span: &Span, kind: AccessKind) -> bool {
-    span.kind == kind && (FEW..=MANY).contains(&span.need)
+/// What is accessed of a span, from its first byte on: where pieces begin, and how many bytes each has. Accesses with one base may lie far apart, as rows of a matrix do.
+fn pieces(plan: &Plan<'_>, span: &Span) -> Vec<Range<u64>> {
+    let Some((_, hull)) = plan.hull(span.inst) else { return std::iter::once(0..span.need).collect() };
+    let offsets: BTreeSet<i64> = hull.members.iter().map(|member| plan.offset_of(*member)).collect();
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return Vec::new() };
+    let row = span.need.saturating_sub((last - first) as u64);
+    let mut out: Vec<Range<u64>> = Vec::new();
+    for offset in &offsets {
+        let from = (offset - first) as u64;
+        match out.last_mut() {
+            Some(before) if from <= before.end => before.end = from + row,
+            _ => out.push(from..from + row),
+        }
+    }
+    out
+}
+
+/// How many bytes are accessed of a span.
+fn accessed(plan: &Plan<'_>, span: &Span) -> u64 {
+    pieces(plan, span).iter().map(|piece| piece.end - piece.start).sum()
+}
+
+/// Whether the processor does not see rows that are loaded soon enough, or stored to.
+fn is_row(plan: &Plan<'_>, span: &Span, kind: AccessKind) -> bool {
+    let long = |piece: &Range<u64>| piece.end - piece.start >= FEW;
+    span.kind == kind && pieces(plan, span).iter().all(long) && accessed(plan, span) <= MANY
 }
 
 /// What a loop's end compares with, the same for all threads.
@@ -118,12 +144,13 @@ impl Writer<'_> {
         let block = self.plan.block_of[self.inst as usize];
         let Some(inner) = body.innermost_loops()[block as usize] else { return };
         let inner = &body.loops[inner as usize];
-        if !goes_through_memory(self.plan, inner) || !is_row(span, AccessKind::Load) {
+        if !goes_through_memory(self.plan, inner) || !is_row(self.plan, span, AccessKind::Load) {
             return;
         }
         let insts = inner.blocks.clone().flat_map(|block| body.blocks[block as usize].insts.clone());
         let updates = |inst: u32| matches!(body.insts[inst as usize].op, Op::Atom { space: Space::Shared, .. });
-        let stores = |inst: u32| self.plan.span(inst).is_some_and(|(_, span)| is_row(span, AccessKind::Store));
+        let stores =
+            |inst: u32| self.plan.span(inst).is_some_and(|(_, span)| is_row(self.plan, span, AccessKind::Store));
         let machine = self.plan.machine();
         // Where trips follow each other without a gap, most processors have foreseen the next.
         let (ahead, to, gaps_only) = match machine.fetches_rows {
@@ -135,7 +162,8 @@ impl Writer<'_> {
             false => return,
         };
         let spans = insts.filter_map(|inst| self.plan.span(inst)).map(|(_, span)| span);
-        let trip: u64 = spans.filter(|span| is_row(span, AccessKind::Load)).map(|span| span.need).sum();
+        let trip: u64 =
+            spans.filter(|span| is_row(self.plan, span, AccessKind::Load)).map(|span| accessed(self.plan, span)).sum();
         let word = Ty::int(64, 0);
         let [_, step] = self.since_last_trip(from);
         let trips = self.constant(word, (ahead / trip).max(1) as i64);
@@ -152,7 +180,9 @@ impl Writer<'_> {
         self.line(format!("br i1 {}, label %L{fetch}, label %L{on}, !prof !2", inside.text));
         self.label(&format!("L{fetch}"));
         let later = self.at_address(&later).text;
-        self.prefetch_lines(&later, 0, span.need as u32, to);
+        for piece in pieces(self.plan, span) {
+            self.prefetch_lines(&later, piece.start as u32, (piece.end - piece.start) as u32, to);
+        }
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
     }
@@ -256,7 +286,7 @@ impl Writer<'_> {
         let lines = offsets
             .into_iter()
             .flat_map(|offset: i64| (0..gang.div_ceil(LINE)).map(move |line| offset + i64::from(gang + line * LINE)));
-        for line in lines.collect::<std::collections::BTreeSet<_>>() {
+        for line in lines.collect::<BTreeSet<_>>() {
             let there = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {place}, i64 {line}")).text;
             self.prefetch(&there, Cache::First);
         }

@@ -6,7 +6,9 @@
 //! Where lanes go to quads near each other in a known way (a thread's four columns of a tile), all of them are loaded as they lie, once, and exchanged. For each word by itself
 //! all that lies between the lanes' words would be loaded again, and taken apart with half as many shuffles more.
 
-use warploom_ptx::ir::{Base, Inst, IntBinaryOp, Op, Operand, ScalarType, Semantics, Space};
+use warploom_ptx::ir::{
+    Base, FloatBinaryOp, FloatUnaryOp, Inst, IntBinaryOp, Op, Operand, ScalarType, Semantics, Space,
+};
 
 use super::function::{Val, Writer};
 use super::how::{How, how};
@@ -297,6 +299,8 @@ impl Writer<'_> {
                 | Op::Selp { .. }
                 | Op::Fma { .. }
                 | Op::FloatMinMax { .. }
+                | Op::FloatUnary { op: FloatUnaryOp::Neg | FloatUnaryOp::Abs, .. }
+                | Op::FloatBinary { op: FloatBinaryOp::Add | FloatBinaryOp::Sub | FloatBinaryOp::Mul, .. }
                 | Op::IntBinary { op: IntBinaryOp::Add | IntBinaryOp::Sub | IntBinaryOp::Min | IntBinaryOp::Max, .. }
         );
         computes && written.guard.is_none() && self.team == 0 && !self.plan.is_deferrable(inst)
