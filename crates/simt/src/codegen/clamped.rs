@@ -1,9 +1,12 @@
 //! Guesses that the first lane and the last one tell: of what is clamped (`min(max(x - 1, 0), width - 1)`), and of bits that are shifted out of a number.
 
-use warploom_ptx::ir::{Compare, IntBinaryOp, Op, Operand, ScalarType, ShiftDirection};
+use warploom_ptx::ir::{Compare, IntBinaryOp, Op, Operand, Predicate, ScalarType, ShiftDirection};
 
+use super::full::Sides;
 use super::function::{Val, Writer};
 use super::guess::Guessed;
+use super::names::Ty;
+use crate::range::is_integer;
 use crate::shape::Shape;
 use crate::values::ValueId;
 
@@ -21,6 +24,7 @@ impl Writer<'_> {
             Op::IntBinary { op: op @ (IntBinaryOp::Add | IntBinaryOp::Sub), ty, sat: false, a, b, .. } => {
                 self.of_moved(*op, *ty, [*a, *b])
             }
+            Op::Selp { ty, a, b, c, .. } if is_integer(*ty) => self.of_chosen(*ty, [*a, *b], *c),
             Op::Shift { direction: ShiftDirection::Right, ty, a, amount, .. } => self.of_shifted(*ty, *a, *amount),
             _ => None,
         };
@@ -82,6 +86,58 @@ impl Writer<'_> {
             (_, false) => "umax",
         };
         Some((self.intrinsic(name, &[&first, &limit]), holds))
+    }
+
+    /// Of what is chosen by a comparison: lanes have the pattern if all of them choose it, and one number if all choose the same.
+    fn of_chosen(&mut self, ty: ScalarType, sides: [Operand; 2], predicate: Predicate) -> Option<(Val, Val)> {
+        let condition = self.value_of(Operand::Reg(predicate.reg))?;
+        let mut holds = Vec::new();
+        let firsts = sides.map(|side| {
+            let common = self.is_common(side);
+            let varies = self.value_of(side).filter(|_| !common);
+            let told = varies.filter(|value| !self.has_base(*value)).and_then(|value| self.told_by_ends(value));
+            self.guessed = told;
+            holds.extend(varies.map(|value| self.read_flag(value)));
+            if common {
+                holds.push(self.constant(Ty::int(1, 0), 1));
+            }
+            let first = self.first_of(side, ty);
+            self.guessed = None;
+            (common, first)
+        });
+        let [(one, first), (other, second)] = firsts;
+        let (first, second) = (first?, second?);
+        let (known, is) = self.compared_in_first(condition)?;
+        let Sides { all, none, .. } = known;
+        let (yes, no) = if predicate.negated { (none, all) } else { (all, none) };
+        let [yes, no] = [(yes, &holds[0]), (no, &holds[1])].map(|(side, holds)| self.joined("and", &side, holds));
+        let holds = match (one, other) {
+            (false, true) => yes,
+            (true, false) => no,
+            _ => self.joined("or", &yes, &no),
+        };
+        let (first, second) = if predicate.negated { (second, first) } else { (first, second) };
+        Some((self.select(&is, &first, &second), holds))
+    }
+
+    /// What is known of a comparison, and what comes of it in the first lane.
+    fn compared_in_first(&mut self, condition: ValueId) -> Option<(Sides, Val)> {
+        let def = self.def_that_lasts(condition)?;
+        let before = (self.inst, self.values, self.first_lane);
+        let inst = self.turn_to(def);
+        let out = match &inst.op {
+            Op::Setp { combine: None, dst_q: None, ty, a, b, .. }
+                if is_integer(*ty) && [*a, *b].into_iter().all(|side| self.first_of(side, *ty).is_some()) =>
+            {
+                let sides = self.sides_written(inst);
+                self.first_lane = true;
+                let is = self.compared_once(inst);
+                sides.zip(is.ok())
+            }
+            _ => None,
+        };
+        (self.inst, self.values, self.first_lane) = before;
+        out
     }
 
     /// Of the high bits of a pattern, which all lanes have in common if the first and the last one have.

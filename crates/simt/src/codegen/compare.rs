@@ -42,6 +42,12 @@ impl Writer<'_> {
         second.map_or(Ok(()), |second| self.write(inst, 1, &second, false))
     }
 
+    /// A comparison of numbers, of what is read of its operands.
+    pub(super) fn compared_once(&mut self, inst: &Inst) -> Result<Val, String> {
+        let Op::Setp { cmp, ftz, ty, a, b, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        self.comparison(inst, Comparison { cmp: *cmp, ty: *ty, ftz: *ftz, a: *a, b: *b }, 0)
+    }
+
     /// `set`: ones or the number 1, by the type of the result, where it holds.
     pub(super) fn set_number(&mut self, inst: &Inst) -> Result<Val, String> {
         let Op::Set { cmp, ftz, dst_ty, ty, combine, a, b, .. } = &inst.op else { return Err(self.lacks(inst)) };

@@ -297,7 +297,7 @@ impl Writer<'_> {
     }
 
     /// What is known of the predicate that an instruction writes, by what it reads.
-    fn sides_written(&mut self, inst: &Inst) -> Option<Sides> {
+    pub(super) fn sides_written(&mut self, inst: &Inst) -> Option<Sides> {
         match &inst.op {
             Op::Setp { cmp, ty, a, b, combine, dst_q: None, .. } if is_integer(*ty) => {
                 let own = self.compared(*cmp, *ty, *a, *b);
