@@ -168,7 +168,9 @@ fn warps_exchange_in_registers() {
 fn shared_memory_is_updated_without_atomics() {
     let shared = "{ .shared .b32 counter[64]; atom.shared.add.u32 %r2, [counter], %r2; }";
     let text = compile(&kernel(shared), [64, 1, 1]).expect("covered");
-    assert!(text.contains("@add_u32_alone_old(") && !text.contains("atomicrmw"), "{text}");
+    assert!(text.contains("@add_u32_one_alone_old(") && !text.contains("atomicrmw"), "{text}");
+    let text = compile(&entry("and.b32 %r3, %r2, 255;"), [64, 1, 1]).expect("covered");
+    assert!(text.contains("@add_u32_alone(") && !text.contains("atomicrmw"), "{text}");
     let text = compile(&kernel("atom.global.add.u32 %r2, [%rd3], %r2;"), [64, 1, 1]).expect("covered");
     assert!(text.contains("atomicrmw add"), "{text}");
 }
