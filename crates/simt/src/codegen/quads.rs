@@ -253,16 +253,17 @@ impl Writer<'_> {
         if !stores.iter().zip(0..).all(|((offset, ..), word)| *offset == low + word * bytes) {
             return None;
         }
-        // None of them writes what a store before it reads.
-        let reads = stores.map(|(_, at, source)| {
-            self.turn_to(at);
-            (at, self.value_of(source))
-        });
-        self.turn_to(first);
+        // Full code may be left at the first store, and all of them are done once more then: none writes what it reads itself, or what stands before it.
+        let reads = |at: u32, value: ValueId| {
+            let operands = body.insts[at as usize].operands();
+            let mut all = paired(&operands, plan.info.values.of_inst(at));
+            all.any(|(operand, other)| operand.read().is_some() && other == Some(value))
+        };
         let overwrites = |at: &u32| {
-            let written = plan.info.values.written(body, *at);
-            written == Some(address)
-                || reads.iter().any(|(store, value)| store < at && value.is_some() && *value == written)
+            let operands = body.insts[*at as usize].operands();
+            let mut written =
+                paired(&operands, plan.info.values.of_inst(*at)).filter(|(operand, _)| operand.def().is_some());
+            written.any(|(_, value)| value.is_none_or(|value| (first..=*at).any(|before| reads(before, value))))
         };
         if between.iter().any(overwrites) {
             return None;
