@@ -1,4 +1,5 @@
-//! Guesses that the first lane and the last one tell: of what is clamped (`min(max(x - 1, 0), width - 1)`), and of bits that are shifted out of a number.
+//! Guesses that the first lane and the last one tell: of what is clamped (`min(max(x - 1, 0), width - 1)`) or chosen at a border (`x == 0 ? width - 1 : x - 1`), and of bits that
+//! are shifted out of a number.
 
 use warploom_ptx::ir::{Compare, IntBinaryOp, Op, Operand, Predicate, ScalarType, ShiftDirection};
 
@@ -48,13 +49,6 @@ impl Writer<'_> {
         Some((self.binary(if op == IntBinaryOp::Add { "add" } else { "sub" }, &a?, &b?), holds))
     }
 
-    fn is_common(&self, operand: Operand) -> bool {
-        match operand {
-            Operand::Imm(_) => true,
-            Operand::Reg(_) => self.value_of(operand).is_some_and(|value| self.is_scalar(value)),
-        }
-    }
-
     /// What the first lane has of an operand.
     fn first_of(&mut self, operand: Operand, ty: ScalarType) -> Option<Val> {
         match self.value_of(operand) {
@@ -91,29 +85,25 @@ impl Writer<'_> {
     /// Of what is chosen by a comparison: lanes have the pattern if all of them choose it, and one number if all choose the same.
     fn of_chosen(&mut self, ty: ScalarType, sides: [Operand; 2], predicate: Predicate) -> Option<(Val, Val)> {
         let condition = self.value_of(Operand::Reg(predicate.reg))?;
-        let mut holds = Vec::new();
-        let firsts = sides.map(|side| {
-            let common = self.is_common(side);
-            let varies = self.value_of(side).filter(|_| !common);
-            let told = varies.filter(|value| !self.has_base(*value)).and_then(|value| self.told_by_ends(value));
-            self.guessed = told;
-            holds.extend(varies.map(|value| self.read_flag(value)));
-            if common {
-                holds.push(self.constant(Ty::int(1, 0), 1));
-            }
+        let told = sides.map(|side| {
+            let value = self.value_of(side).filter(|_| !self.is_common(side));
+            self.guessed = value.filter(|value| !self.has_base(*value)).and_then(|value| self.told_by_ends(value));
+            let holds = match value {
+                Some(value) => self.read_flag(value),
+                None => self.constant(Ty::int(1, 0), 1),
+            };
             let first = self.first_of(side, ty);
             self.guessed = None;
-            (common, first)
+            Some((first?, holds))
         });
-        let [(one, first), (other, second)] = firsts;
-        let (first, second) = (first?, second?);
+        let [Some((first, first_holds)), Some((second, second_holds))] = told else { return None };
         let (known, is) = self.compared_in_first(condition)?;
         let Sides { all, none, .. } = known;
         let (yes, no) = if predicate.negated { (none, all) } else { (all, none) };
-        let [yes, no] = [(yes, &holds[0]), (no, &holds[1])].map(|(side, holds)| self.joined("and", &side, holds));
-        let holds = match (one, other) {
-            (false, true) => yes,
-            (true, false) => no,
+        let [yes, no] = [(yes, first_holds), (no, second_holds)].map(|(side, holds)| self.joined("and", &side, &holds));
+        let holds = match sides.map(|side| self.is_common(side)) {
+            [false, true] => yes,
+            [true, false] => no,
             _ => self.joined("or", &yes, &no),
         };
         let (first, second) = if predicate.negated { (second, first) } else { (first, second) };

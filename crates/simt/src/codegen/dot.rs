@@ -41,63 +41,45 @@ impl Writer<'_> {
     /// inline: what is written for each gang of a team is to be short.
     fn dot_by_pairs(&mut self, operands: [&Val; 3], signed: [bool; 2], register: u32) -> Val {
         let ty = operands[2].ty;
-        let signs = signed.map(|signed| if signed { 's' } else { 'u' }).iter().collect::<String>();
-        let name = format!("@dot_{signs}{}", ty.lanes);
-        self.plan.declare(dot_function(&name, ty, signed, register));
-        let intrinsic = pairs(register);
-        self.plan.declare(format!("declare <{register} x i32> {intrinsic}(<{0} x i16>, <{0} x i16>)", 2 * register));
-        let operands = operands.map(|operand| format!("{} {}", ty.text(), operand.text));
-        self.set(ty, format!("call {} {name}({})", ty.text(), operands.join(", ")))
-    }
-}
-
-/// What multiplies pairs of a register.
-fn pairs(register: u32) -> &'static str {
-    if register == 16 { "@llvm.x86.avx512.pmaddw.d.512" } else { "@llvm.x86.avx2.pmadd.wd" }
-}
-
-fn dot_function(name: &str, ty: Ty, signed: [bool; 2], register: u32) -> String {
-    let (words, halves) = (ty.text(), Ty::int(16, 2 * ty.lanes).text());
-    let mut out = format!("define internal {words} {name}({words} %a, {words} %b, {words} %c) #1 {{\n");
-    for (value, signed) in ["a", "b"].into_iter().zip(signed) {
-        let shift = if signed { "ashr" } else { "lshr" };
-        out += &format!(
-            "  %{value}.all = bitcast {words} %{value} to {halves}\n  %{value}.up = shl {halves} %{value}.all, splat (i16 8)\n  \
-             %{value}.even = {shift} {halves} %{value}.up, splat (i16 8)\n  %{value}.odd = {shift} {halves} %{value}.all, splat (i16 8)\n"
-        );
-    }
-    let (one, half) = (Ty::int(32, register).text(), Ty::int(16, 2 * register).text());
-    let mut parts = Vec::new();
-    for first in (0..ty.lanes).step_by(register as usize) {
-        let order = Ty::int(32, 2 * register).lanes((2 * first..2 * (first + register)).map(i64::from));
-        for which in ["even", "odd"] {
-            for value in ["a", "b"] {
-                out += &format!(
-                    "  %{value}.{which}{first} = shufflevector {halves} %{value}.{which}, {halves} poison, <{} x i32> {order}\n",
-                    2 * register
-                );
+        let signs: String = signed.iter().map(|signed| if *signed { 's' } else { 'u' }).collect();
+        let (name, vector) = (format!("@dot_{signs}{}", ty.lanes), ty.text());
+        let body = self.written_apart(|this| {
+            let [a, b, c] = ["%a", "%b", "%c"].map(|text| Val { ty, text: text.to_owned() });
+            let factors = [(&a, signed[0]), (&b, signed[1])].map(|(value, signed)| this.bytes_by_place(value, signed));
+            let mut sum = c;
+            for place in 0..2 {
+                let factors = factors.each_ref().map(|places| &places[place]);
+                let products = this.products_of_pairs(factors, register);
+                sum = this.binary("add", &sum, &products);
             }
-            out += &format!(
-                "  %{which}{first} = call {one} {}({half} %a.{which}{first}, {half} %b.{which}{first})\n",
-                pairs(register)
-            );
-        }
-        out += &format!("  %both{first} = add {one} %even{first}, %odd{first}\n");
-        parts.push((format!("%both{first}"), register));
-    }
-    // Registers behind each other.
-    while parts.len() > 1 {
-        let joined = parts.chunks(2).map(|two| {
-            let (lanes, name) = (2 * two[0].1, format!("{}.on", two[0].0));
-            let part = Ty::int(32, two[0].1).text();
-            let order = Ty::int(32, lanes).lanes((0..lanes).map(i64::from));
-            out += &format!(
-                "  {name} = shufflevector {part} {}, {part} {}, <{lanes} x i32> {order}\n",
-                two[0].0, two[1].0
-            );
-            (name, lanes)
+            this.line(format!("ret {vector} {}", sum.text));
         });
-        parts = joined.collect();
+        self.plan
+            .declare(format!("define internal {vector} {name}({vector} %a, {vector} %b, {vector} %c) #1 {{\n{body}}}"));
+        let operands = operands.map(|operand| format!("{vector} {}", operand.text));
+        self.set(ty, format!("call {vector} {name}({})", operands.join(", ")))
     }
-    out + &format!("  %sum = add {words} %c, {}\n  ret {words} %sum\n}}", parts[0].0)
+
+    /// Bytes of words as numbers of 16 bits: those at even places, and those at odd ones.
+    fn bytes_by_place(&mut self, words: &Val, signed: bool) -> [Val; 2] {
+        let ty = Ty::int(16, 2 * words.ty.lanes);
+        let all = self.set(ty, format!("bitcast {} {} to {}", words.ty.text(), words.text, ty.text()));
+        let eight = self.constant(ty, 8);
+        let up = self.binary("shl", &all, &eight);
+        [up, all].map(|high| self.binary(if signed { "ashr" } else { "lshr" }, &high, &eight))
+    }
+
+    /// Both products of each pair added up, register by register.
+    fn products_of_pairs(&mut self, factors: [&Val; 2], register: u32) -> Val {
+        let name = if register == 16 { "@llvm.x86.avx512.pmaddw.d.512" } else { "@llvm.x86.avx2.pmadd.wd" };
+        let (words, halves) = (Ty::int(32, register), Ty::int(16, 2 * register).text());
+        self.plan.declare(format!("declare {} {name}({halves}, {halves})", words.text()));
+        let mut parts = Vec::new();
+        for first in (0..factors[0].ty.lanes).step_by(2 * register as usize) {
+            let own = i64::from(first)..i64::from(first + 2 * register);
+            let [a, b] = factors.map(|factor| self.shuffled(factor, own.clone()).text);
+            parts.push(self.set(words, format!("call {} {name}({halves} {a}, {halves} {b})", words.text())));
+        }
+        self.joined_in_pairs(parts)
+    }
 }

@@ -33,6 +33,11 @@ pub(super) struct Sides {
     pub(super) usual: Option<bool>,
 }
 
+/// Of the ways on from a block, with their labels, the label of that to a loop's next trip.
+pub(super) fn next_trip(block: u32, ways: [(Option<u32>, u32); 2]) -> Option<u32> {
+    ways.into_iter().find(|(to, _)| to.is_some_and(|to| to <= block)).map(|(_, label)| label)
+}
+
 impl Writer<'_> {
     /// A block for gangs all of whose lanes run it.
     pub(super) fn full_block(&mut self, block: u32) -> Result<(), String> {
@@ -209,8 +214,7 @@ impl Writer<'_> {
         let (yes, no) = (self.fresh(), self.fresh());
         if !self.is_scalar(id) {
             if let Some(known) = self.known_sides(id) {
-                let back = [(taken, yes), (next, no)].into_iter().find(|(to, _)| to.is_some_and(|to| to <= block));
-                self.branch_two_ways(guard.negated, known, [yes, no], back.map(|(_, label)| label));
+                self.branch_two_ways(guard.negated, known, [yes, no], next_trip(block, [(taken, yes), (next, no)]));
             }
             self.write_deferred()?;
         }
@@ -372,8 +376,7 @@ impl Writer<'_> {
     /// Of an operand: of what lanes have in common it is the number itself.
     fn sides_of(&mut self, operand: Operand, negated: bool) -> Option<Sides> {
         let id = self.value_of(operand)?;
-        let common = if self.whole { self.plan.across(id) == &Across::Same } else { self.is_scalar(id) };
-        let sides = if common {
+        let sides = if self.is_common(operand) {
             let all = self.read(id);
             let one = self.constant(all.ty, 1);
             let none = self.binary("xor", &all, &one);
@@ -387,6 +390,12 @@ impl Writer<'_> {
         } else {
             Sides { all, none, usual }
         })
+    }
+
+    /// Whether all lanes have an operand in common: of all gangs, where it is asked for these.
+    pub(super) fn is_common(&self, operand: Operand) -> bool {
+        let alike = |id| if self.whole { self.plan.across(id) == &Across::Same } else { self.is_scalar(id) };
+        matches!(operand, Operand::Imm(_)) || self.value_of(operand).is_some_and(alike)
     }
 
     fn both(&mut self, a: Option<Sides>, b: Option<Sides>, and: bool) -> Option<Sides> {
@@ -442,17 +451,10 @@ impl Writer<'_> {
                 _ => None,
             }
         };
-        let common = |this: &Self, operand: Operand| match operand {
-            Operand::Imm(_) => true,
-            Operand::Reg(_) if this.whole => {
-                this.value_of(operand).is_some_and(|id| this.plan.across(id) == &Across::Same)
-            }
-            Operand::Reg(_) => this.value_of(operand).is_some_and(|id| this.is_scalar(id)),
-        };
         // As if the pattern stood left.
         let (id, high, limit, cmp) = match (pattern(self, a), pattern(self, b)) {
-            (Some((id, high)), None) if common(self, b) => (id, high, b, cmp),
-            (None, Some((id, high))) if common(self, a) => {
+            (Some((id, high)), None) if self.is_common(b) => (id, high, b, cmp),
+            (None, Some((id, high))) if self.is_common(a) => {
                 let turned = match cmp {
                     Compare::Lt => Compare::Gt,
                     Compare::Le => Compare::Ge,

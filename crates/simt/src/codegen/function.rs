@@ -325,6 +325,11 @@ impl<'p> Writer<'p> {
         self.compare("ne", &bits, &zero)
     }
 
+    /// Whether what is written is known to be for all lanes.
+    pub(super) fn is_for_all_lanes(&self) -> bool {
+        self.mask == self.constant(self.mask_type(), 1).text
+    }
+
     pub(super) fn mask_type(&self) -> Ty {
         Ty::int(1, self.lanes())
     }

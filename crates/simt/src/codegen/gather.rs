@@ -130,7 +130,7 @@ impl Writer<'_> {
 
     /// Whether lanes are loaded one by one: all of them run, and the processor gathers slowly.
     fn loads_gathers(&self) -> bool {
-        self.plan.machine().loads_gathers && self.mask == self.constant(self.mask_type(), 1).text
+        self.plan.machine().loads_gathers && self.is_for_all_lanes()
     }
 
     /// A vector of what lies at each lane's place.

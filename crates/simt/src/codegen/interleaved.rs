@@ -5,29 +5,29 @@ use warploom_ptx::ir::{Inst, ScalarType, Space};
 
 use super::function::{Val, Writer};
 use super::memory::Target;
+use super::names::Ty;
 
 /// The elements of a structure, all lanes', and how far the first of them is from where the instruction that is written stores, in bytes.
 pub(super) type Structures = (i64, Vec<Val>);
 
 impl Writer<'_> {
     /// What an instruction stores that is the first of several such.
-    pub(super) fn structures_stored(&mut self, inst: &Inst, target: &Target, ty: ScalarType) -> Option<Structures> {
-        let apart = target.apart.as_ref().filter(|apart| apart.len() > 1)?;
+    pub(super) fn structures_stored(
+        &mut self,
+        inst: &Inst,
+        target: &Target,
+        ty: ScalarType,
+        values: &[Val],
+    ) -> Option<Structures> {
+        let apart = target.apart.as_ref().filter(|apart| apart.len() > 1 && values.len() == 1)?;
         let step = apart[1] - apart[0];
+        let count = [2, 3].into_iter().find(|count| step == *count as i64 * i64::from(ty.bytes()))?;
         let even = apart.iter().zip(0..).all(|(apart, lane)| *apart == lane * step);
-        let whole = self.full && self.mask == self.constant(self.mask_type(), 1).text;
+        let whole = self.full && self.is_for_all_lanes();
         if !whole || !even || target.space == Space::Local || ty.bits() > 32 || !self.plan.machine().x86 {
             return None;
         }
-        let (low, elements) = match step / i64::from(ty.bytes()) {
-            2 if step == 2 * i64::from(ty.bytes()) => {
-                self.stored_at_once::<2>(inst, target).map(|(low, elements)| (low, elements.to_vec()))
-            }
-            3 if step == 3 * i64::from(ty.bytes()) => {
-                self.stored_at_once::<3>(inst, target).map(|(low, elements)| (low, elements.to_vec()))
-            }
-            _ => None,
-        }?;
+        let (low, elements) = self.stored_at_once(inst, target, count)?;
         Some((low, elements.iter().map(|element| self.splat(element)).collect()))
     }
 
@@ -42,7 +42,7 @@ impl Writer<'_> {
             let parts: Vec<Val> = elements.iter().map(|element| self.shuffled(element, own.clone())).collect();
             for piece in 0..count {
                 let row = self.piece_of_structures(&parts, piece * register);
-                let place = self.set(super::names::Ty::int(64, 0), format!("getelementptr i8, ptr {first}, i64 {at}"));
+                let place = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {first}, i64 {at}"));
                 self.store_memory(&row, &place.text, ty.bytes());
                 at += i64::from(register * ty.bytes());
             }

@@ -320,7 +320,7 @@ impl Writer<'_> {
                 this.store_near_quad(target, &stored, ty);
                 Ok(())
             })
-        } else if let Some(stored) = self.structures_stored(inst, target, ty).filter(|_| values.len() == 1) {
+        } else if let Some(stored) = self.structures_stored(inst, target, ty, values) {
             self.short_or_long(inst, target, |this, _| {
                 this.store_structures(target, &stored, ty);
                 Ok(())

@@ -22,9 +22,8 @@ impl Writer<'_> {
     pub(super) fn near(&self, target: &Target, ty: ScalarType, parts: usize) -> Option<Near> {
         /// Elements between them that nobody asks for, for each that is, where more registers are filled than with words.
         const APART: i64 = 4;
-        let all = self.constant(self.mask_type(), 1).text;
         // Masked code has all of a row looked at on its short way.
-        let looked_at = if self.full { self.mask == all } else { !target.proven };
+        let looked_at = if self.full { self.is_for_all_lanes() } else { !target.proven };
         let apart = target.apart.as_ref().filter(|_| looked_at && ty.bits() <= 64)?;
         if target.space == Space::Local {
             return None;

@@ -60,7 +60,7 @@ impl Writer<'_> {
     pub(super) fn store_row_nontemporal(&mut self, target: &Target, ty: ScalarType, values: &[Val]) -> bool {
         let bytes = self.lanes() * target.bytes;
         let Some(first) = target.first.clone() else { return false };
-        let whole = self.full && self.mask == self.constant(self.mask_type(), 1).text;
+        let whole = self.full && self.is_for_all_lanes();
         if !whole || !self.plan.is_nontemporal(self.inst) || !bytes.is_multiple_of(LINE) {
             return false;
         }

@@ -6,9 +6,7 @@
 //! Where lanes go to quads near each other in a known way (a thread's four columns of a tile), all of them are loaded as they lie, once, and exchanged. For each word by itself
 //! all that lies between the lanes' words would be loaded again, and taken apart with half as many shuffles more.
 
-use warploom_ptx::ir::{
-    Base, FloatBinaryOp, FloatUnaryOp, Inst, IntBinaryOp, Op, Operand, ScalarType, Semantics, Space,
-};
+use warploom_ptx::ir::{Base, FloatBinaryOp, FloatUnaryOp, Inst, IntBinaryOp, Op, ScalarType, Semantics, Space};
 
 use super::function::{Val, Writer};
 use super::how::{How, how};
@@ -52,8 +50,7 @@ impl Writer<'_> {
 
     /// Whether all lanes run, and may have quads of such elements.
     fn takes_quads(&self, target: &Target, ty: ScalarType) -> bool {
-        let all = self.constant(self.mask_type(), 1).text;
-        let fits = self.full && self.mask == all && ty.bits() == 32 && self.lanes().is_multiple_of(WORDS as u32);
+        let fits = self.full && self.is_for_all_lanes() && ty.bits() == 32 && self.lanes().is_multiple_of(WORDS as u32);
         fits && target.space != Space::Local && self.plan.machine().x86
     }
 
@@ -214,24 +211,23 @@ impl Writer<'_> {
         }
         let (low, words) = match values {
             [a, b, c, d] => (0, [a, b, c, d].map(Clone::clone)),
-            [_] => self.stored_at_once::<WORDS>(inst, target)?,
+            [_] => {
+                let (low, words) = self.stored_at_once(inst, target, WORDS)?;
+                (low, <[Val; WORDS]>::try_from(words).ok()?)
+            }
             _ => return None,
         };
         let from = apart.iter().map(|apart| apart + low).collect();
         Some(Stored { words: words.map(|word| self.splat(&word)), from })
     }
 
-    /// The elements that this instruction and those behind it store, each behind the other's, and how far the first of them is from where this one stores.
-    pub(super) fn stored_at_once<const COUNT: usize>(
-        &mut self,
-        inst: &Inst,
-        target: &Target,
-    ) -> Option<(i64, [Val; COUNT])> {
+    /// So many elements that this instruction and those behind it store, each behind the other's, and how far the first of them is from where this one stores.
+    pub(super) fn stored_at_once(&mut self, inst: &Inst, target: &Target, count: usize) -> Option<(i64, Vec<Val>)> {
         let (plan, body) = (self.plan, self.body());
         let address = plan.address_of(self.inst)?;
         let Op::St { ty, addr, .. } = &inst.op else { return None };
         let (first, bytes, own) = (self.inst, i64::from(target.bytes), addr.offset);
-        let fellows = self.looked_at_with(target, address, COUNT as i64 * bytes)?;
+        let fellows = self.looked_at_with(target, address, count as i64 * bytes)?;
         let until = body.blocks[plan.block_of[first as usize] as usize].insts.end;
         let mut between = Vec::new();
         let mut stores = Vec::new();
@@ -243,14 +239,14 @@ impl Writer<'_> {
                 _ if self.goes_before(at) => between.push(at),
                 _ => return None,
             }
-            if stores.len() == COUNT {
+            if stores.len() == count {
                 break;
             }
         }
-        let mut stores = <[(i64, u32, Operand); COUNT]>::try_from(stores).ok()?;
         stores.sort_by_key(|(offset, ..)| *offset);
-        let low = stores[0].0;
-        if !stores.iter().zip(0..).all(|((offset, ..), word)| *offset == low + word * bytes) {
+        let low = stores.first()?.0;
+        let follow = stores.iter().zip(0..).all(|((offset, ..), at)| *offset == low + at * bytes);
+        if stores.len() < count || !follow {
             return None;
         }
         // Full code may be left at the first store, and all of them are done once more then: none writes what it reads itself, or what stands before it.
@@ -275,14 +271,15 @@ impl Writer<'_> {
             }
             self.written_before.insert(at);
         }
-        let words = stores.map(|(_, at, source)| {
+        let mut elements = Vec::new();
+        for (_, at, source) in stores {
             self.turn_to(at);
             self.stored_with.insert((at, self.member));
-            self.operand(source, *ty)
-        });
+            elements.push(self.operand(source, *ty));
+        }
         self.turn_to(first);
         self.stored_with.remove(&(first, self.member));
-        Some((low - own, words))
+        Some((low - own, elements))
     }
 
     /// Whether an instruction between such stores may be written before the first of them: it is for all lanes and only computes, and full code is not left at it.

@@ -169,7 +169,7 @@ impl Writer<'_> {
     /// A Zen 3 takes 16 cycles for 32 bytes that are stored by a mask, and 3 for this. Whether that is written.
     pub(super) fn store_row_blended(&mut self, target: &Target, ty: ScalarType, values: &[Val]) -> bool {
         let Some(first) = target.first.clone().filter(|_| target.space == Space::Shared) else { return false };
-        if self.plan.has_wide_vectors() || self.mask == self.constant(self.mask_type(), 1).text {
+        if self.plan.has_wide_vectors() || self.is_for_all_lanes() {
             return false;
         }
         let pointer = self.place_of(target);

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use warploom_ptx::ir::{Address, Base, Inst, Op, Space, TerminatorKind};
 
 use super::asked::{Argument, Asked};
-use super::full::Sides;
+use super::full::{Sides, next_trip};
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::{Keep, Plan};
@@ -413,8 +413,8 @@ impl Writer<'_> {
             let condition = self.guard_of(end)?.ok_or("a guard without a value")?;
             self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
         } else {
-            let back = [(taken, yes), (next, no)].into_iter().find(|(to, _)| to.is_some_and(|to| to <= block));
-            self.team_parts(block, id, guard.negated, [yes, no], back.map(|(_, label)| label))?;
+            let back = next_trip(block, [(taken, yes), (next, no)]);
+            self.team_parts(block, id, guard.negated, [yes, no], back)?;
         }
         for (label, to) in [(yes, taken), (no, next)] {
             self.label(&format!("L{label}"));
