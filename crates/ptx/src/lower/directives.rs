@@ -51,6 +51,30 @@ impl Lowering<'_> {
         if let Some(message) = message {
             self.error(Code::Declaration, directive.span, message);
         }
+        self.check_needs(directive);
+    }
+
+    /// Reports a directive that the module's version or target does not have yet.
+    fn check_needs(&mut self, directive: &FunctionDirective) {
+        let (name, version, sm) = match directive.kind {
+            DirectiveKind::NoReturn => (".noreturn", (6, 4), 30),
+            DirectiveKind::ReqNCtaPerCluster(_) => (".reqnctapercluster", (7, 8), 90),
+            DirectiveKind::ExplicitCluster => (".explicitcluster", (7, 8), 90),
+            DirectiveKind::MaxClusterRank(_) => (".maxclusterrank", (7, 8), 90),
+            DirectiveKind::BlocksAreClusters => (".blocksareclusters", (9, 0), 90),
+            DirectiveKind::AbiPreserve(_) => (".abi_preserve", (9, 0), 80),
+            DirectiveKind::AbiPreserveControl(_) => (".abi_preserve_control", (9, 0), 80),
+            _ => return,
+        };
+        if self.module.version < version {
+            let (major, minor) = version;
+            let message = format!("Feature '{name}' requires PTX ISA .version {major}.{minor} or later");
+            self.error(Code::Requirement, directive.span, message);
+        }
+        if self.module.target.sm < sm {
+            let message = format!("Feature '{name}' requires .target sm_{sm} or higher");
+            self.error(Code::Requirement, directive.span, message);
+        }
     }
 
     fn check_together(&mut self, directives: &Directives, written: &ast::Function) {
