@@ -2,7 +2,7 @@
 """Records what a driver answers to calls with arguments that are right, wrong in one way, or wrong in several, so that it shows what is looked at first: pools, contexts, streams and events,
 functions and launches, graphs, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
 
-Not here: handles of a fabric, which are there on some machines; launches of fewer threads than a kernel requires (.reqntid), which hardware lets pass; textures of memory that is not the program's; what a driver makes of addresses.
+Not here: handles of a fabric, which are there on some machines; textures of memory that is not the program's; what a driver makes of addresses.
 
     call_answers.py [LIBCUDA] > call_answers.json
     call_answers.py --check call_answers.json [LIBCUDA]
@@ -23,6 +23,17 @@ TEXT = b"""
 .visible .entry none() { ret; }
 .visible .entry shared() .reqntid 64, 1, 1 {
   .shared .align 4 .b8 bytes[1024]; .reg .b32 %r1; mov.u32 %r1, bytes; st.shared.u32 [bytes], %r1; bar.sync 0; ret;
+}
+"""
+# What each thread of a grid sees of its size, for kernels that require theirs.
+SIZED = b"""
+.version %s
+.target sm_90
+.address_size 64
+.visible .entry sized(.param .u64 p) %s {
+  .reg .b64 %%rd<3>; .reg .b32 %%r<8>; ld.param.u64 %%rd0, [p]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, %%tid.y; mov.u32 %%r2, %%ntid.x; mov.u32 %%r3, %%ntid.y; mov.u32 %%r4, %%ctaid.x; mov.u32 %%r5, %%nctaid.x;
+  mad.lo.u32 %%r6, %%r1, %%r2, %%r0; mul.lo.u32 %%r7, %%r2, %%r3; mad.lo.u32 %%r6, %%r4, %%r7, %%r6; mul.wide.u32 %%rd1, %%r6, 4; add.u64 %%rd1, %%rd1, %%rd0;
+  mad.lo.u32 %%r7, %%r2, 1000, %%r3; mad.lo.u32 %%r7, %%r5, 100000, %%r7; st.global.u32 [%%rd1], %%r7; ret;
 }
 """
 NULL, PAGE = C.c_void_p(0), 4096
@@ -463,6 +474,72 @@ def launches(calls):
     calls.call("cuCtxSynchronize")
 
 
+def required(calls):
+    """Launches of kernels that require a number of threads, or clusters of CTAs."""
+    stream, memory, seen = calls.made("cuStreamCreate", 1), calls.memory(), (C.c_uint32 * 1024)()
+    arguments = (C.c_void_p * 1)(C.addressof(memory))
+
+    def ran(code):
+        """What a launch answers, in how many threads it ran, and what they saw."""
+        calls.call("cuCtxSynchronize")
+        calls.call("cuMemcpyDtoH_v2", seen, memory, C.c_size_t(4096))
+        calls.call("cuMemsetD8_v2", memory, 0, C.c_size_t(4096))
+        return code, sum(word != 0 for word in seen), max(seen)
+
+    def launched(function, *sizes):
+        config = struct.pack("7IIQQI", *sizes, 0, 0, 0, 0, 0) + bytes(12)
+        yield ran(calls.code("cuLaunchKernel", function, *sizes, 0, None, arguments, None))
+        yield ran(calls.code("cuLaunchCooperativeKernel", function, *sizes, 0, None, arguments))
+        yield ran(calls.code("cuLaunchKernelEx", config, function, arguments, None))
+        graph, node, runs = calls.made("cuGraphCreate", 0), C.c_void_p(), C.c_void_p()
+        code = calls.code("cuGraphAddKernelNode_v2", C.byref(node), graph, None, C.c_size_t(0), kernel_node(function, sizes[:3], sizes[3:], arguments=C.addressof(arguments)))
+        if code == 0:
+            given = C.create_string_buffer(256)
+            calls.call("cuGraphKernelNodeGetParams_v2", node, given)
+            calls.call("cuGraphInstantiateWithFlags", C.byref(runs), graph, C.c_uint64(0))
+            code = calls.code("cuGraphLaunch", runs, None), *struct.unpack("6I", given.raw[8:32])
+        yield ran(code)
+        calls.call("cuStreamBeginCapture_v2", stream, 2)
+        code = calls.code("cuLaunchKernel", function, *sizes, 0, stream, arguments, None)
+        yield code, calls.code("cuStreamEndCapture", stream, C.byref(graph))
+
+    calls.call("cuMemsetD8_v2", memory, 0, C.c_size_t(4096))
+    for version, directives in (("8.0", ".reqntid 64, 2, 1"), ("8.0", ".reqntid 1"), ("8.0", ".maxntid 64, 2, 1"), ("8.0", ".reqntid 32 .reqnctapercluster 2"), ("9.0", ".reqntid 32 .reqnctapercluster 2 .blocksareclusters")):
+        function = calls.made("cuModuleGetFunction", calls.made("cuModuleLoadData", SIZED % (version.encode(), directives.encode())), b"sized")
+        for ctas, threads in itertools.product((1, 2, 3, 4), ((1, 1, 1), (64, 2, 1), (32, 1, 1), (32, 2, 1), (2, 64, 1), (64, 1, 1), (2, 1, 1), (0, 1, 1))):
+            yield case(f"{directives}: {ctas} of {threads}", launched(function, ctas, 1, 1, *threads))
+    module = C.c_void_p()
+    for version, directives in itertools.product(("6.3", "6.4", "7.7", "7.8", "8.0", "8.9", "9.0"), (".reqntid 32 .reqnctapercluster 2 .blocksareclusters", ".reqnctapercluster 2", ".explicitcluster", ".maxclusterrank 2")):
+        yield case(f"{directives} in PTX {version}", [calls.code("cuModuleLoadData", C.byref(module), SIZED % (version.encode(), directives.encode()))])
+
+
+def places(calls):
+    """Advice, prefetches and pools of places, with a context and without."""
+    stream, memory, pool, context = calls.made("cuStreamCreate", 1), calls.memory(1 << 20), C.c_void_p(), C.c_void_p()
+    managed = C.c_uint64()
+    calls.call("cuMemAllocManaged", C.byref(managed), C.c_size_t(1 << 20), 1)
+    calls.call("cuDeviceGetDefaultMemPool", C.byref(pool), 0)
+    calls.call("cuCtxGetCurrent", C.byref(context))
+    ranges = [(C.c_uint64(address), C.c_size_t(size)) for address in (managed.value, memory.value, 0, 12345678) for size in (0, 65536, 1 << 21)]
+
+    class Place(C.Structure):
+        _fields_ = [("kind", C.c_uint), ("number", C.c_int)]
+
+    for name, current in {"with": context, "without": None}.items():
+        calls.call("cuCtxSetCurrent", current)
+        for advice in range(9):
+            yield case(f"advice {advice} {name} a context", (calls.code("cuMemAdvise", *range_, advice, device) for device in (-2, -1, 0, 1, 99) for range_ in ranges))
+        for place in itertools.starmap(Place, itertools.product(range(6), (-1, 0, 99))):
+            yield case(f"advice of place {place.kind} {place.number} {name} a context", (calls.code("cuMemAdvise_v2", *range_, advice, place) for advice in range(9) for range_ in ranges))
+            prefetches = itertools.product((None, stream, C.c_void_p(1), C.c_void_p(2)), (0, 3), ranges)
+            yield case(f"prefetch to place {place.kind} {place.number} {name} a context", (calls.code("cuMemPrefetchAsync_v2", *range_, place, flags, to) for to, flags, range_ in prefetches))
+            yield case(f"pools of place {place.kind} {place.number} {name} a context", (
+                (calls.code("cuMemGetDefaultMemPool", C.byref(C.c_void_p()), C.byref(place), type_), calls.code("cuMemGetMemPool", C.byref(C.c_void_p()), C.byref(place), type_),
+                 calls.code("cuMemSetMemPool", C.byref(place), type_, pool), calls.code("cuMemSetMemPool", C.byref(place), type_, None)) for type_ in range(4)))
+    calls.call("cuCtxSetCurrent", context)
+    calls.call("cuCtxSynchronize")
+
+
 def graphs(calls):
     plain, other = calls.function("plain"), calls.function("none")
     address, given = calls.memory(16 * PAGE).value, (C.c_void_p * 4)(*[C.addressof(C.create_string_buffer(64))] * 4)
@@ -616,7 +693,7 @@ def captures(calls):
 
 def cases(driver):
     calls = Calls(driver)
-    return [answer for group in (pools, contexts, streams, functions, launches, graphs, memory, copies, arrays, textures, pages, captures) for answer in group(calls)]
+    return [answer for group in (pools, contexts, streams, functions, launches, required, graphs, memory, places, copies, arrays, textures, pages, captures) for answer in group(calls)]
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ impl Driver {
         parameters: Box<[u8]>,
         green: Option<&GreenContext>,
     ) -> DriverResult<Launch> {
-        let cluster = self.check_shape(function, shape, green)?;
+        let (shape, cluster) = &self.check_shape(function, shape, green)?;
         let params = self.parameter_buffer(function, parameters)?;
         let kernel = function.loaded(self)?;
         let context = function.module().context();
@@ -130,7 +130,7 @@ impl Driver {
             kernel,
             grid: shape.grid,
             cta: shape.cta,
-            cluster,
+            cluster: *cluster,
             explicit_cluster: shape.cluster.is_some() || function.required_cluster().is_some(),
             dynamic_shared: shape.dynamic_shared,
             params,
@@ -208,16 +208,17 @@ impl Driver {
         Ok(padded(parameters, size))
     }
 
-    /// Checks the sizes of a launch, and gives the shape of its clusters.
+    /// Checks the sizes of a launch, and gives those that it runs in and the shape of its clusters.
     pub(crate) fn check_shape(
         &self,
         function: &Function,
         shape: &LaunchShape,
         green: Option<&GreenContext>,
-    ) -> DriverResult<[u32; 3]> {
+    ) -> DriverResult<(LaunchShape, [u32; 3])> {
         let device = self.device_of(function.module().context())?;
         let refuse = |reason: String| Err(DriverError::invalid_value(reason));
-        let LaunchShape { grid, cta, dynamic_shared, .. } = *shape;
+        let shape = launched(function, shape);
+        let LaunchShape { grid, cta, dynamic_shared, .. } = shape;
         let most = |numbers: [i32; 3]| numbers.map(|number| device.limit(number));
         let most_grid = most([attribute::MAX_GRID_DIM_X, attribute::MAX_GRID_DIM_Y, attribute::MAX_GRID_DIM_Z]);
         if !fits(grid, most_grid) {
@@ -232,7 +233,7 @@ impl Driver {
             return refuse(format!("CTAs of {threads} threads; the kernel allows {}", function.max_threads()));
         }
         if let Some(required) = function.required_cta()
-            && cta != required.map(|extent| extent.max(1))
+            && cta != required
         {
             return refuse(format!("CTAs of {cta:?}; the kernel requires {required:?}"));
         }
@@ -244,7 +245,7 @@ impl Driver {
             return Err(DriverError::new(code, reason));
         }
         self.check_local(function)?;
-        let cluster = self.check_cluster(function, shape)?;
+        let cluster = self.check_cluster(function, &shape)?;
         if shape.cooperative {
             let ctas = volume(grid);
             let resident = u64::from(self.resident_ctas(function, threads, u64::from(dynamic_shared))?);
@@ -258,7 +259,7 @@ impl Driver {
                 return Err(DriverError::new(ErrorCode::CooperativeLaunchTooLarge, reason));
             }
         }
-        Ok(cluster)
+        Ok((shape, cluster))
     }
 
     /// Most CTAs of a cluster that a function can be launched with.
@@ -316,6 +317,19 @@ impl Driver {
         }
         Ok(cluster)
     }
+}
+
+/// The sizes that a launch runs in. As recorded, CTAs of one thread of a kernel that requires more are those that it requires, and grids of one whose blocks are clusters
+/// (CUDA programming guide, "Launching with Clusters using __block_size__") have as many clusters as the launch says.
+fn launched(function: &Function, shape: &LaunchShape) -> LaunchShape {
+    let mut shape = *shape;
+    if let Some(required) = function.required_cta().filter(|_| shape.cta == [1; 3]) {
+        shape.cta = required;
+    }
+    if let Some(cluster) = function.required_cluster().filter(|_| function.blocks_are_clusters()) {
+        shape.grid = [0, 1, 2].map(|axis| shape.grid[axis].saturating_mul(cluster[axis]));
+    }
+    shape
 }
 
 fn fits(size: [u32; 3], most: [u32; 3]) -> bool {

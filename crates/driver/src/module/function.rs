@@ -179,7 +179,12 @@ impl Function {
 
     /// `.reqntid`.
     pub(crate) fn required_cta(&self) -> Option<[u32; 3]> {
-        self.directives()?.reqntid
+        Some(self.directives()?.reqntid?.map(|extent| extent.max(1)))
+    }
+
+    /// `.blocksareclusters`: a launch says how many clusters a grid has.
+    pub(crate) fn blocks_are_clusters(&self) -> bool {
+        self.directives().is_some_and(|directives| directives.blocksareclusters)
     }
 
     /// The cluster that the source or an attribute asks for.
