@@ -65,7 +65,7 @@ fn driver_location(location: cudaMemLocation) -> CUmemLocation {
 
 pub fn cudaMemAdvise(devPtr: Passed<'_, c_void>, count: usize, advice: cudaMemoryAdvise, device: i32) -> ApiResult {
     context::ensure()?;
-    driver!(cuMemAdvise_v12020(devPtr.addr(), count, CUmem_advise(advice.0), location(device)))
+    driver!(cuMemAdvise_v8000(devPtr.addr(), count, CUmem_advise(advice.0), device))
 }
 
 pub fn cudaMemAdvise_v2(

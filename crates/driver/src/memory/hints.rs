@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
+use super::pool::as_value;
 use super::{Pointer, PointerKind};
 use crate::driver::Driver;
 use crate::stream::StreamName;
@@ -35,6 +36,20 @@ impl Location {
             Location { kind: location_kind::HOST, id: 0 }
         } else {
             Location { kind: location_kind::DEVICE, id: ordinal }
+        }
+    }
+
+    /// Whether there are places of a kind.
+    ///
+    /// # Errors
+    /// `InvalidValue`.
+    pub fn check_kind(self) -> DriverResult {
+        match self.kind {
+            location_kind::DEVICE
+            | location_kind::HOST
+            | location_kind::HOST_NUMA
+            | location_kind::HOST_NUMA_CURRENT => Ok(()),
+            kind => Err(DriverError::invalid_value(format!("{kind} is no kind of place"))),
         }
     }
 
@@ -161,16 +176,6 @@ fn check_range(address: u64, size: u64) -> DriverResult {
     Ok(())
 }
 
-/// Whether there are places of a kind.
-fn check_kind(location: Location) -> DriverResult {
-    match location.kind {
-        location_kind::DEVICE | location_kind::HOST | location_kind::HOST_NUMA | location_kind::HOST_NUMA_CURRENT => {
-            Ok(())
-        }
-        kind => Err(DriverError::invalid_value(format!("{kind} is no kind of place"))),
-    }
-}
-
 impl Driver {
     /// The managed allocation that holds all of a range.
     fn managed_range(&self, address: u64, size: u64) -> DriverResult<Pointer> {
@@ -182,13 +187,18 @@ impl Driver {
         })
     }
 
-    /// Whether a place exists.
+    /// Whether a place exists; nodes of the host are all of one memory.
     pub(super) fn check_location(&self, location: Location) -> DriverResult {
-        check_kind(location)?;
+        location.check_kind()?;
         if location.kind == location_kind::DEVICE {
             self.device(location.id)?;
         }
         Ok(())
+    }
+
+    /// Whether there is such a node, if a place is one.
+    fn check_node(&self, location: Location) -> DriverResult {
+        if location.kind == location_kind::HOST_NUMA { self.check_host_node(location.id) } else { Ok(()) }
     }
 
     fn mark<T>(&self, pointer: &Pointer, change: impl FnOnce(&mut Marked) -> T) -> T {
@@ -220,6 +230,32 @@ impl Driver {
         Ok(())
     }
 
+    /// The same by the second ABI, which looks at the place whatever the advice is.
+    ///
+    /// # Errors
+    /// All as recorded: `InvalidValue` for what is no kind of place, for devices and nodes of the host that are none where the advice names one, and for nodes that
+    /// access; as [`Driver::advise`] for devices and the host. For nodes none is current, and what is no managed memory is passed over.
+    pub fn advise_place(&self, address: u64, size: u64, advice: Advice, location: Location) -> DriverResult {
+        location.check_kind()?;
+        let names = matches!(advice, Advice::Preferred(Some(_)) | Advice::AccessedBy(..));
+        if matches!(location.kind, location_kind::DEVICE | location_kind::HOST) {
+            if names {
+                self.check_location(location).map_err(as_value)?;
+            }
+            return self.advise(address, size, advice);
+        }
+        if let Advice::AccessedBy(..) = advice {
+            return Err(DriverError::invalid_value("nodes of the host access nothing"));
+        }
+        if names {
+            self.check_node(location)?;
+        }
+        if let Ok(pointer) = self.managed_range(address, size) {
+            self.mark(&pointer, |marked| marked.change(address, address + size, |hints| hints.apply(advice)));
+        }
+        Ok(())
+    }
+
     /// Remembers where a managed range was asked for (`cuMemPrefetchAsync`); it is everywhere already. The context is that
     /// of the stream, as recorded: none need be current beside a stream that was created.
     ///
@@ -227,7 +263,8 @@ impl Driver {
     /// `InvalidValue` for other memory and for what is no kind of place, which is asked before all else; `InvalidDevice`, and
     /// those of [`Driver::stream`].
     pub fn prefetch(&self, address: u64, size: u64, location: Location, stream: StreamName) -> DriverResult {
-        check_kind(location)?;
+        location.check_kind()?;
+        self.check_node(location)?;
         self.stream(stream)?;
         check_range(address, size)?;
         self.check_location(location)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 use warploom_exec::memory::{HostRange, MemoryKind, RegisterError};
 
-use super::{DriverError, DriverResult, pool};
+use super::{DriverError, DriverResult, Pointer, PointerKind, pool};
 use crate::ErrorCode;
 use crate::context::Context;
 use crate::driver::Driver;
@@ -67,15 +67,17 @@ impl Driver {
         self.give_back(address)
     }
 
-    /// The flags that pinned or registered memory has.
+    /// The flags that pinned or registered memory has; managed memory is mapped, as recorded.
     ///
     /// # Errors
     /// `InvalidValue` for other memory, and those of [`Driver::current`].
     pub fn host_memory_flags(&self, address: u64) -> DriverResult<u32> {
         self.current()?;
-        let pointer = self.pointer(address).filter(|pointer| pointer.is_host());
-        let pointer = pointer.ok_or_else(|| not_host_memory(address))?;
-        Ok(pointer.flags)
+        match self.pointer(address) {
+            Some(pointer) if pointer.is_host() => Ok(pointer.flags),
+            Some(pointer) if pointer.kind == PointerKind::Managed => Ok(host_flags::DEVICE_MAP),
+            _ => Err(not_host_memory(address)),
+        }
     }
 
     /// The address at which kernels access pinned or registered memory: the same.
@@ -83,7 +85,9 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for other memory, and those of [`Driver::current`].
     pub fn host_device_pointer(&self, address: u64) -> DriverResult<u64> {
-        self.host_memory_flags(address).map(|_| address)
+        self.current()?;
+        let pointer = self.pointer(address).filter(Pointer::is_host);
+        pointer.map(|_| address).ok_or_else(|| not_host_memory(address))
     }
 
     /// Lets kernels access host pages.

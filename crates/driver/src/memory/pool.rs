@@ -366,7 +366,7 @@ impl Driver {
         let exists = match location.kind {
             location_kind::DEVICE => self.device(location.id).is_ok(),
             location_kind::HOST => true,
-            location_kind::HOST_NUMA => self.has_host_node(location.id),
+            location_kind::HOST_NUMA => self.check_host_node(location.id).is_ok(),
             location_kind::NONE | location_kind::HOST_NUMA_CURRENT => managed,
             kind if managed => {
                 let reason = format!("managed memory in a place of kind {kind}");
@@ -377,18 +377,25 @@ impl Driver {
         if exists { Ok(()) } else { Err(DriverError::invalid_value(format!("no pools are made in {location:?}"))) }
     }
 
-    /// Whether memory of the host is said to lie in a node of this number (`CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`).
-    pub(super) fn has_host_node(&self, node: i32) -> bool {
+    /// Checks that memory of the host is said to lie in a node of this number (`CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID`).
+    ///
+    /// # Errors
+    /// `InvalidValue`, as recorded.
+    pub(super) fn check_host_node(&self, node: i32) -> DriverResult {
         let is_it = |device: &Device| u32::try_from(node) == Ok(device.limit(attribute::HOST_NUMA_ID));
-        self.devices().iter().any(is_it)
+        if self.devices().iter().any(is_it) {
+            return Ok(());
+        }
+        Err(DriverError::invalid_value(format!("the host has no node {node}")))
     }
 
+    /// Whether pools are in a place, as recorded.
     fn check_pool_place(&self, place: PoolPlace) -> DriverResult {
-        // Managed memory need not prefer any place.
-        if place.managed && place.location.kind == location_kind::NONE {
-            Ok(())
-        } else {
-            self.check_location(place.location)
+        match place.location.kind {
+            // Managed memory need not prefer any place.
+            location_kind::NONE if place.managed => Ok(()),
+            location_kind::HOST_NUMA => self.check_host_node(place.location.id),
+            _ => self.check_location(place.location).map_err(as_value),
         }
     }
 
@@ -417,7 +424,7 @@ impl Driver {
     /// The pool that is always there for a place.
     ///
     /// # Errors
-    /// `InvalidValue` for a place that does not exist, `InvalidDevice`.
+    /// `InvalidValue` for a place that does not exist.
     pub fn default_pool(&self, place: PoolPlace) -> DriverResult<Handle> {
         self.check_pool_place(place)?;
         self.pools.with_slot(place, |slot| slot.default.handle)
@@ -428,7 +435,7 @@ impl Driver {
     /// # Errors
     /// As recorded, `InvalidValue` for a place that does not exist.
     pub fn current_pool(&self, place: PoolPlace) -> DriverResult<Handle> {
-        self.check_pool_place(place).map_err(as_value)?;
+        self.check_pool_place(place)?;
         self.pools.with_slot(place, |slot| slot.current.handle)
     }
 
@@ -437,7 +444,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::current_pool`]; `InvalidValue` for a pool that was made for another place.
     pub fn set_current_pool(&self, place: PoolPlace, handle: Handle) -> DriverResult {
-        self.check_pool_place(place).map_err(as_value)?;
+        self.check_pool_place(place)?;
         let pool = self.pool(handle)?;
         pool.require_own()?;
         if pool.place != place {

@@ -225,7 +225,7 @@ impl Driver {
         match location.kind {
             location_kind::DEVICE => self.device(location.id).map(drop),
             location_kind::HOST => Ok(()),
-            location_kind::HOST_NUMA if self.has_host_node(location.id) => Ok(()),
+            location_kind::HOST_NUMA => self.check_host_node(location.id),
             _ => Err(DriverError::invalid_value(format!("no physical memory is in {location:?}"))),
         }
     }
@@ -478,7 +478,7 @@ impl Driver {
         access.ok_or_else(|| DriverError::invalid_value(format!("nothing is mapped at {address:#x}")))
     }
 
-    /// Fails unless a range is whole pages of the host in one allocation of device memory, or in mappings that touch.
+    /// Fails unless a range is whole pages of the host in one allocation of device memory, or in mappings that touch; what the host can access is none, as recorded.
     ///
     /// # Errors
     /// `InvalidValue`.
@@ -486,6 +486,9 @@ impl Driver {
         const PAGE: u64 = 4096;
         if size == 0 || !size.is_multiple_of(PAGE) || !address.is_multiple_of(PAGE) {
             return Err(DriverError::invalid_value(format!("{size} bytes at {address:#x} are not whole pages")));
+        }
+        if self.pointer(address).is_some_and(|pointer| pointer.is_host_accessible()) {
+            return Err(DriverError::invalid_value(format!("{address:#x} is not device memory")));
         }
         self.check_device(address, size, AccessKind::Load)
     }

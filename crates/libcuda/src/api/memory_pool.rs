@@ -33,6 +33,16 @@ fn place_of(location: CUmemLocation, memory: CUmemAllocationType) -> DriverResul
     Ok(PoolPlace { managed, location: members::location(location) })
 }
 
+/// The same of places that pools can be the current ones of.
+fn place_of_current(location: CUmemLocation, memory: CUmemAllocationType) -> DriverResult<PoolPlace> {
+    // As recorded, before the type of memory is looked at.
+    if location.r#type.0 > location_kind::HOST_NUMA {
+        let reason = format!("no pool is the current one of {:?}", location.r#type);
+        return Err(DriverError::new(ErrorCode::NotSupported, reason));
+    }
+    place_of(location, memory)
+}
+
 pub(crate) fn cuMemAllocAsync(
     default: DefaultStream,
     dptr: Out<'_, CUdeviceptr>,
@@ -165,6 +175,7 @@ pub(crate) fn cuMemPoolDestroy(pool: CUmemoryPool) -> ApiResult {
 
 pub(crate) fn cuDeviceGetDefaultMemPool(pool_out: Out<'_, CUmemoryPool>, dev: CUdevice) -> ApiResult {
     let place = pool_out.required("pool_out")?;
+    driver()?.device(dev)?;
     place.set(c_pool(driver()?.default_pool(on_device(dev))?));
     Ok(())
 }
@@ -185,7 +196,7 @@ pub(crate) fn cuMemGetDefaultMemPool(
     r#type: CUmemAllocationType,
 ) -> ApiResult {
     let place = pool_out.required("pool_out")?;
-    place.set(c_pool(driver()?.default_pool(place_of(location.get("location")?, r#type)?)?));
+    place.set(c_pool(driver()?.default_pool(place_of_current(location.get("location")?, r#type)?)?));
     Ok(())
 }
 
@@ -195,7 +206,7 @@ pub(crate) fn cuMemGetMemPool(
     r#type: CUmemAllocationType,
 ) -> ApiResult {
     let place = pool.required("pool")?;
-    place.set(c_pool(driver()?.current_pool(place_of(location.get("location")?, r#type)?)?));
+    place.set(c_pool(driver()?.current_pool(place_of_current(location.get("location")?, r#type)?)?));
     Ok(())
 }
 
@@ -204,7 +215,9 @@ pub(crate) fn cuMemSetMemPool(
     r#type: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> ApiResult {
-    driver()?.set_current_pool(place_of(location.get("location")?, r#type)?, pool_handle(pool))
+    let handle = pool_handle(pool);
+    driver()?.pool(handle)?;
+    driver()?.set_current_pool(place_of_current(location.get("location")?, r#type)?, handle)
 }
 
 /// The kinds of handles that a descriptor of a pool is.

@@ -4,7 +4,7 @@ use warploom_abi::{
     CUpointer_attribute, CUstream,
 };
 use warploom_driver::memory::{Advice, HandleTypes, Hints, Location, Pointer, PointerKind};
-use warploom_driver::{DriverError, ErrorCode, Handle};
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
 use crate::border::{ApiResult, DefaultStream, HostPtr, InArray, members, no_flags};
@@ -161,12 +161,14 @@ pub(crate) fn cuMemPrefetchAsync_v2(
     flags: u32,
     hStream: CUstream,
 ) -> ApiResult {
+    let location = members::location(location);
+    location.check_kind()?;
     no_flags(u64::from(flags))?;
-    prefetch(devPtr, count, members::location(location), hStream, default)
+    prefetch(devPtr, count, location, hStream, default)
 }
 
-fn advise(address: CUdeviceptr, size: usize, advice: CUmem_advise, location: Location) -> ApiResult {
-    let advice = match advice {
+fn advice_of(advice: CUmem_advise, location: Location) -> DriverResult<Advice> {
+    Ok(match advice {
         CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY => Advice::ReadMostly(true),
         CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY => Advice::ReadMostly(false),
         CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION => Advice::Preferred(Some(location)),
@@ -174,12 +176,11 @@ fn advise(address: CUdeviceptr, size: usize, advice: CUmem_advise, location: Loc
         CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY => Advice::AccessedBy(location, true),
         CUmem_advise::CU_MEM_ADVISE_UNSET_ACCESSED_BY => Advice::AccessedBy(location, false),
         advice => return Err(DriverError::invalid_value(format!("{advice:?} is no advice"))),
-    };
-    driver()?.advise(address, size as u64, advice)
+    })
 }
 
 pub(crate) fn cuMemAdvise(devPtr: CUdeviceptr, count: usize, advice: CUmem_advise, device: CUdevice) -> ApiResult {
-    advise(devPtr, count, advice, Location::of_ordinal(device))
+    driver()?.advise(devPtr, count as u64, advice_of(advice, Location::of_ordinal(device))?)
 }
 
 pub(crate) fn cuMemAdvise_v2(
@@ -188,7 +189,9 @@ pub(crate) fn cuMemAdvise_v2(
     advice: CUmem_advise,
     location: CUmemLocation,
 ) -> ApiResult {
-    advise(devPtr, count, advice, members::location(location))
+    let location = members::location(location);
+    location.check_kind()?;
+    driver()?.advise_place(devPtr, count as u64, advice_of(advice, location)?, location)
 }
 
 /// What the documentation calls an invalid device, where parts of a range differ or nothing was said.

@@ -124,9 +124,7 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2(
                 )
             }
         },
-        |given| {
-            given.first("devPtr", devPtr == 0, ErrorCode::InvalidValue);
-        },
+        |_| {},
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
@@ -161,9 +159,7 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2_ptsz(
                 )
             }
         },
-        |given| {
-            given.first("devPtr", devPtr == 0, ErrorCode::InvalidValue);
-        },
+        |_| {},
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
@@ -213,9 +209,7 @@ pub(crate) unsafe extern "C" fn cuMemAdvise_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::unified_addressing::cuMemAdvise_v2(arg(devPtr), arg(count), arg(advice), arg(location)) }
         },
-        |given| {
-            given.first("devPtr", devPtr == 0, ErrorCode::InvalidValue);
-        },
+        |_| {},
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
