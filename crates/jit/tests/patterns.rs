@@ -361,8 +361,6 @@ fn what_later_gangs_load_is_fetched_once_for_each_row() {
     }
 }
 
-/// How many lines a kernel prefetches in which the threads of a CTA go through a row and count what is greater than a word, which takes gangs apart; `step` is what the loop
-/// goes on by, and `until` where it ends.
 #[test]
 fn four_columns_of_each_thread_are_exchanged_once_for_all_four_loads_or_stores() {
     let columns = "and.b32 %r4, %r1, 15; mul.wide.u32 %rd4, %r4, 16; mov.u64 %rd5, tile; add.s64 %rd5, %rd5, %rd4;";
@@ -392,6 +390,37 @@ fn four_columns_of_each_thread_are_exchanged_once_for_all_four_loads_or_stores()
     assert_eq!((count_of("vpunpck") + count_of("vunpck"), count_of("vinsert")), (8, 4), "{text}");
 }
 
+/// How many lines a kernel prefetches whose threads go from plane to plane, and store a cell of each that comes of so many rows.
+fn fetched_by_plane(rows: usize, fetches_rows: bool) -> usize {
+    let loads: String = (0..rows)
+        .map(|row| format!("mad.wide.s32 %rd4, %r3, {row}, %rd3; ld.global.f32 %f2, [%rd4]; add.f32 %f1, %f1, %f2;\n"))
+        .collect();
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n\
+         .reg .b32 %r<9>; .reg .f32 %f<4>; .reg .b64 %rd<9>; .reg .pred %p<2>; ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r3, [n];\n\
+         mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mad.lo.s32 %r1, %r2, %r3, %r1; mul.wide.s32 %rd5, %r1, 4; mov.u32 %r4, 0;\n\
+         again: add.s64 %rd3, %rd1, %rd5; mov.f32 %f1, 0f00000000;\n{loads}add.s64 %rd6, %rd2, %rd5; st.global.f32 [%rd6], %f1;\n\
+         mad.wide.s32 %rd5, %r3, 40, %rd5; add.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, %r3; @%p1 bra again;\nret;\n}}\n"
+    );
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([32, 8, 1], 32).expect("gangs")).expect("a kernel");
+    let (cpu, features, _) = ZEN3;
+    let processor = Processor { name: cpu, features, fetches_rows, loads_gathers: true };
+    let compiled = codegen::compile_as(Style::Gangs, &info, &processor).expect("covered");
+    let text = assembly(&compiled.text).expect("LLVM takes it");
+    instructions(&text).filter(|line| line.starts_with("prefetcht0")).count()
+}
+
+#[test]
+fn rows_of_later_planes_are_fetched_where_many_are_loaded_for_each_that_is_stored() {
+    // Two lines of each row, where all lanes run and where some do.
+    assert_eq!(fetched_by_plane(5, true), 2 * 2 * 5);
+    assert_eq!(fetched_by_plane(3, true), 0);
+    assert_eq!(fetched_by_plane(5, false), 0);
+}
+
+/// How many lines a kernel prefetches in which the threads of a CTA go through a row and count what is greater than a word, which takes gangs apart; `step` is what the loop
+/// goes on by, and `until` where it ends.
 fn fetched_by_counting(step: &str, until: &str, (cpu, features, _): (&str, &str, u32)) -> usize {
     let text = format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n\

@@ -163,6 +163,7 @@ impl Writer<'_> {
         self.fetch_later_cta(target);
         self.fetch_later_gang(target);
         self.fetch_next_gang(target);
+        self.fetch_later_plane(target);
         Ok(())
     }
 

@@ -171,6 +171,9 @@ impl Writer<'_> {
                 Ok(())
             })?;
         } else if target.is_row() {
+            if !self.full {
+                self.fetch_later_plane(target);
+            }
             let done = self.row_of_those_that_run(inst, target, |this, row| {
                 let pointer = this.place_of(row);
                 this.load_row(&pointer, ty, places);

@@ -46,6 +46,7 @@ impl Writer<'_> {
                 self.store(&zero, &place);
             }
         }
+        self.begin_places();
         self.rooms();
         for block in plan.members() {
             self.line(format!("%m{block} = alloca <{lanes} x i1>"));

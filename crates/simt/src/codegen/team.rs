@@ -131,10 +131,7 @@ impl Writer<'_> {
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
         }
-        for place in std::mem::take(&mut self.begun) {
-            self.line(format!("{place} = alloca i64"));
-            self.line(format!("store i64 0, ptr {place}"));
-        }
+        self.begin_places();
         self.line(format!("%addresses = alloca [{} x i64], align 64", lanes.max(team * lanes / 2)));
         self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
         let frames = self.pointer(context::FRAMES);
