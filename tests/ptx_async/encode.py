@@ -63,6 +63,16 @@ def all_calls():
         yield f"im2col, swizzle {swizzle} channels {channels}", im2col("u16", [256, 9, 8, 3], [-1, -1], [-1, -1], channels, 24, swizzle=swizzle)
     for interleave, swizzle, channels in itertools.product((1, 2), (0, 1, 2), (8, 16)):
         yield f"im2col, interleave {interleave} swizzle {swizzle} channels {channels}", im2col("u16", [16, 9, 8, 3], [-1, -1], [-1, -1], channels, 24, interleave=interleave, swizzle=swizzle)
+    for channels, pixels in ((56, 1024), (60, 1024), (228, 256), (228, 257), (232, 256), (256, 228)):
+        yield f"im2col, {channels} channels of {pixels} pixels", im2col("u32", [256, 64, 8, 3], [-1, -1], [-1, -1], channels, pixels)
+    for interleave, lower, upper in itertools.product((0, 1), ([0, 0], [-1, 1], [16, 0]), ([0, 0], [0, -8], [-9, 0], [0, -9], [-16, 0], [-16, -9])):
+        yield f"im2col, interleave {interleave} corners {lower} {upper}", im2col("u16", [16, 9, 8, 3], lower, upper, 16, 24, interleave=interleave)
+    for dim, lower, upper in itertools.product(((1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32), (-2, 0, 1), (-1, 0, 2)):
+        yield f"im2col, {dim} columns, corners {lower} {upper}", im2col("u16", [16, dim, 8], [lower], [upper], 16, 24, strides=[32, 1024])
+    for box, step in itertools.product((8, 13, 14, 15, 16), (2, 7, 8)):
+        yield f"tiled, box of {box} of 32,768 bytes, every {step}", tiled("u32", [512, 64, 64], [256, 32, box], steps=[1, 1, step])
+    for box, step in ((4, 8), (7, 8), (13, 7), (14, 7)):
+        yield f"tiled, box of {box} in the first of two, every {step}", tiled("u32", [512, 512, 512], [box * 4, 256, 64], steps=[step, 1, 1])
     for rank in (1, 2, 6):
         yield f"im2col, rank {rank}", dict(FIVE, rank=rank)
     for key in ("strides", "steps", "dims", "box"):

@@ -1,4 +1,5 @@
 """Tensor copies (PTX ISA 5.5, 9.7.9.25.5) and what changes tensor maps (9.7.9.26, 9.7.9.27)."""
+import itertools
 import struct
 import zlib
 
@@ -105,10 +106,12 @@ def swizzles():
         yield load_case(f"2d u32, swizzle {span}, over the end", tiled("u32", [inner * 2, 40], [inner, 24], swizzle=swizzle), [inner + 4, 30])
 
 
-def counting(spec, at, candidates, size=16384):
+def counting(spec, at, candidates, size=16384, im=None):
     """A load for each number of bytes that an mbarrier may come to count; which of them it is stands behind the last part."""
     moves, vector = coordinates(at)
-    op = f"cp.async.bulk.tensor.{spec['rank']}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%buf], [%map, {vector}], [%bar+BAR];"
+    extra, list_ = offsets(im or [])
+    moves, mode, more = moves + extra, ".tile" if im is None else ".im2col", "" if im is None else f", {list_}"
+    op = f"cp.async.bulk.tensor.{spec['rank']}d.shared::cluster.global{mode}.mbarrier::complete_tx::bytes [%buf], [%map, {vector}], [%bar+BAR]{more};"
     bars = [f"mbarrier.init.shared::cta.b64 [%bar+{8 * index}], 1;" for index in range(len(candidates))]
     copies = [line for index, bytes_ in enumerate(candidates) for line in (f"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar+{8 * index}], {bytes_};", op.replace("BAR", str(8 * index)))]
     tests = [line for index in range(len(candidates)) for line in (f"mbarrier.test_wait.parity.shared::cta.b64 %p, [%bar+{8 * index}], 0;", f"selp.u32 %r20, {1 << index}, 0, %p;", "or.b32 %r21, %r21, %r20;")]
@@ -116,9 +119,9 @@ def counting(spec, at, candidates, size=16384):
                   + "  bar.sync 0;\n" + dump(size), size=size)
 
 
-def counted(name, spec, at, candidates):
+def counted(name, spec, at, candidates, im=None):
     # As bytes come in pieces, other numbers than the right one may be met on the way: which ones differs from run to run.
-    return Case(f"tensor load, {name}", counting(spec, at, candidates), out=16384, maps=(("in", spec),), compared=16380)
+    return Case(f"tensor load, {name}", counting(spec, at, candidates, im=im), out=16384, maps=(("in", spec),), compared=16380)
 
 
 def interleaved():
@@ -159,11 +162,40 @@ def images():
     yield load_case("im2col 4d, larger corners", u([16, 9, 8, 3], [-3, -2], [2, 1], 16, 32), [0, -3, -2, 0], [3, 2])
     yield load_case("im2col 4d, element strides", u([16, 9, 8, 3], [-1, -1], [-1, -1], 16, 16, steps=[1, 2, 2, 1]), [0, -1, -1, 0], [1, 1])
     yield load_case("im2col 4d, element strides, further", u([16, 9, 8, 3], [-1, -1], [-1, -1], 16, 16, steps=[1, 2, 2, 1]), [0, 3, 1, 1], [0, 2])
+    for step in (2, 3):
+        yield load_case(f"im2col 3d, every {step} images", u([16, 10, 9], [-1], [-1], 8, 40, steps=[1, 1, step]), [0, 5, 1], [1])
+    yield load_case("im2col 3d, element strides of channels", u([16, 10, 3], [-1], [-1], 8, 12, steps=[2, 1, 1]), [0, 5, 1], [1])
     yield load_case("im2col 4d, swizzle 64", im2col("u16", [64, 9, 8, 3], [-1, -1], [-1, -1], 32, 24, swizzle=2), [16, 1, 1, 0], [1, 1])
     yield load_case("im2col 4d, NaN outside", im2col("f16", [16, 9, 8, 3], [-1, -1], [-1, -1], 16, 24, fill=1), [8, -1, -1, 0], [0, 0])
     five = u([8, 6, 5, 4, 2], [-1, -1, -1], [-1, -1, -1], 8, 40)
     for at, im in (([0, -1, -1, -1, 0], [0, 0, 0]), ([0, 2, 1, 0, 0], [2, 1, 0]), ([0, 3, 2, 1, 1], [1, 1, 2])):
         yield load_case(f"im2col 5d at {at}", five, at, im)
+
+
+def interleaved_images():
+    """Images in slices of channels: the first dimensions are spatial, and the slices follow."""
+    shapes = {3: [20, 5, 3], 4: [12, 9, 4, 3], 5: [8, 7, 6, 3, 2]}
+
+    def strides(unit, dims):
+        for dim in dims[:-1]:
+            unit *= dim
+            yield unit
+
+    for interleave, swizzle in ((1, 0), (2, 1)):
+        unit = 16 * interleave
+        for rank, dims in shapes.items():
+            corners = [-1] * (rank - 2)
+            for pixels, more in ((12, {}), (30, {}), (16, dict(steps=[1, 2, 1, 1, 1][:rank])), (16, dict(steps=[2, 2, 2, 1, 1][:rank]))):
+                spec = im2col("u16", dims, corners, corners, 8 * interleave, pixels, interleave=interleave, swizzle=swizzle, strides=list(strides(unit, dims)), **more)
+                for at in ([-1] * (rank - 2) + [0, 0], [2] * (rank - 2) + [1, 1], [dims[0] - 3] + [1] * (rank - 3) + [2, 0]):
+                    for im in ([0] * (rank - 2), [2, 0, 1][:rank - 2]):
+                        steps = "".join(f" {step}" for step in more.get("steps", []))
+                        yield counted(f"im2col {rank}d, interleave {unit}, {pixels} pixels{steps} at {at} offset {im}", spec, at, [pixels * unit, pixels * unit * 2, pixels * unit // 2], im)
+        for ty, channels, rank in itertools.product(("u8", "u16", "u32", "u64"), (2, 4, 8, 16, 24, 32, 64), (3, 4)):
+            if channels * BYTES[ty] % 16 == 0:
+                spec = im2col(ty, shapes[rank], [0] * (rank - 2), [0] * (rank - 2), channels, 6, interleave=interleave, swizzle=swizzle, strides=list(strides(unit, shapes[rank])))
+                slices = -(-channels * BYTES[ty] // unit)
+                yield counted(f"im2col {rank}d {ty}, interleave {unit}, {channels} channels", spec, [3, 1, 1, 1][:rank - 2] + [1, 1], [6 * unit, 6 * unit * slices, 6 * channels * BYTES[ty], 3 * unit], [1] * (rank - 2))
 
 
 DONE = ("cp.async.bulk.commit_group;", "cp.async.bulk.wait_group 0;")
@@ -270,5 +302,5 @@ def faults():
 
 
 def all_cases():
-    for group in (tiles, strides, swizzles, interleaved, fills, images, stores, others, faults):
+    for group in (tiles, strides, swizzles, interleaved, fills, images, interleaved_images, stores, others, faults):
         yield from group()

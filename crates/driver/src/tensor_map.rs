@@ -185,10 +185,11 @@ fn boxed(map: &TensorMap, extents: &[u32]) -> DriverResult<Part> {
     for ((extent, place), axis) in extents.iter().zip(&mut out).zip(0usize..) {
         within(&format!("size of the box in dimension {axis}"), *extent, 1, MOST_IN_PART)?;
         *place = *extent as u16;
-        bytes *= u64::from(extent.div_ceil(u32::from(map.steps[axis])));
+        // As recorded, a last one that is taken of less than a whole step does not count.
+        bytes *= u64::from(extent / u32::from(map.steps[axis]));
     }
     check_row(map, extents[0])?;
-    within("bytes of the box", bytes, 1, MOST_BYTES)?;
+    within("bytes of the box", bytes, 0, MOST_BYTES)?;
     Ok(Part::Box(out))
 }
 
@@ -196,6 +197,7 @@ fn columns(map: &TensorMap, lower: &[i32], upper: &[i32], channels: u32, pixels:
     within("channels of a pixel", channels, 1, MOST_IN_PART)?;
     within("pixels of a column", pixels, 1, MOST_PIXELS)?;
     check_row(map, channels)?;
+    within("bytes of a column", u64::from(channels * pixels * map.ty.bytes()), 1, MOST_BYTES)?;
     // 16 bits for all spatial dimensions together: 16, twice 8, three times 5.
     let most = (1 << (16 / lower.len().max(1) - 1)) - 1;
     let mut corners = [[0; MOST_SPATIAL]; 2];
@@ -205,10 +207,12 @@ fn columns(map: &TensorMap, lower: &[i32], upper: &[i32], channels: u32, pixels:
             *place = *value as i16;
         }
     }
-    for (axis, (lower, upper)) in lower.iter().zip(upper).enumerate() {
-        let pixels = i64::from(map.last[1 + axis]) + 1 + i64::from(*upper) - i64::from(*lower);
-        if pixels <= 0 {
-            return Err(invalid(format!("corners {lower} and {upper} leave no pixel in dimension {}", axis + 1)));
+    // Of interleaved images the first dimensions are the spatial ones. As recorded, where they end is a number of 32 bits with a sign.
+    let first = usize::from(map.interleave == 0);
+    for (axis, (lower, upper)) in (first..).zip(lower.iter().zip(upper)) {
+        let end = map.last[axis].wrapping_add(1).wrapping_add_signed(*upper).cast_signed();
+        if end <= *lower {
+            return Err(invalid(format!("corners {lower} and {upper} leave no pixel in dimension {axis}")));
         }
     }
     let [lower, upper] = corners;

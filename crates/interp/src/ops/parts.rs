@@ -59,7 +59,8 @@ fn of_box(map: &TensorMap, start: [i64; MOST_DIMENSIONS], extents: [u16; MOST_DI
     }
 }
 
-/// Pixels one behind the other, from one corner of a frame to the other, image after image; what is read is `offsets` from them.
+/// Pixels one behind the other, from one corner of a frame to the other, image after image; what is read is `offsets` from them. Of interleaved images it is one slice of each, whatever
+/// the number of channels (recorded): their first dimensions are the spatial ones, and slices are counted by the last but one.
 fn columns(
     map: &TensorMap,
     start: [i64; MOST_DIMENSIONS],
@@ -69,27 +70,26 @@ fn columns(
     pixels: usize,
 ) -> Vec<Row> {
     let rank = usize::from(map.rank);
-    let spatial = rank - 2;
+    let (spatial, len) = if map.interleave == 0 { (1..rank - 1, channels) } else { (0..rank - 2, 1) };
     let mut pixel = start;
     let mut out = Vec::with_capacity(pixels);
     for _ in 0..pixels {
         let mut place = pixel;
-        for (at, offset) in place[1..=spatial].iter_mut().zip(offsets) {
+        for (at, offset) in place[spatial.clone()].iter_mut().zip(offsets) {
             *at += offset;
         }
-        out.push(row(map, place, channels));
-        let mut axis = 0;
-        loop {
-            if axis == spatial {
-                pixel[rank - 1] += 1;
+        out.push(row(map, place, len));
+        let mut ended = true;
+        for (axis, corner) in spatial.clone().zip(0..) {
+            pixel[axis] += i64::from(map.steps[axis]);
+            ended = pixel[axis] > i64::from(map.last[axis]) + i64::from(upper[corner]);
+            if !ended {
                 break;
             }
-            pixel[1 + axis] += i64::from(map.steps[1 + axis]);
-            if pixel[1 + axis] <= i64::from(map.last[1 + axis]) + i64::from(upper[axis]) {
-                break;
-            }
-            pixel[1 + axis] = i64::from(lower[axis]);
-            axis += 1;
+            pixel[axis] = i64::from(lower[corner]);
+        }
+        if ended {
+            pixel[rank - 1] += i64::from(map.steps[rank - 1]);
         }
     }
     out
@@ -166,5 +166,17 @@ mod tests {
             .collect();
         // Pixels 0 and 1 of the first image, then -1, 0 and 1 of the next, each one further by the offset.
         assert_eq!(places, [Some(16), Some(32), Some(48), Some(64), Some(80)]);
+    }
+
+    #[test]
+    fn columns_of_interleaved_images_are_of_one_slice() {
+        let part = Part::Columns { lower: [-1, 0, 0], upper: [-1, 0, 0], channels: 24, pixels: 4 };
+        let map = TensorMap { interleave: 1, rank: 3, last: [2, 4, 1, 0, 0], strides: [48, 240, 0, 0], part, ..IMAGE };
+        let found = rows(&map, [1, 3, 0, 0, 0], [0; 5]);
+        let places: Vec<Option<u64>> =
+            found.iter().map(|row| row.inside.as_ref().map(|(address, _)| address - 0x1000)).collect();
+        // Pixel 1 of the first image's slice 3, and -1, 0 and 1 of the next one's.
+        assert_eq!(places, [Some(3 * 48 + 16), None, Some(240 + 3 * 48), Some(240 + 3 * 48 + 16)]);
+        assert!(found.iter().all(|row| row.len == 1));
     }
 }
