@@ -16,10 +16,11 @@ struct LogBuffer {
 }
 
 impl LogBuffer {
-    /// A buffer needs a size, and an address unless the size is 0.
+    /// A buffer needs a size, and an address unless the size is 0; a size without a buffer is refused, as recorded.
     fn check(&self) -> DriverResult {
         match (self.address, self.size) {
             (Some(_), None) => Err(DriverError::invalid_value("a log buffer without a size")),
+            (None, Some(_)) => Err(DriverError::invalid_value("the size of a log buffer without the buffer")),
             (Some(address), Some((_, size))) if address.is_null() && size > 0 => {
                 Err(DriverError::invalid_value("a log buffer that is NULL"))
             }
@@ -36,6 +37,40 @@ pub(super) struct Jit {
     errors: LogBuffer,
     info: LogBuffer,
     wall_time: Option<usize>,
+    /// The place of what `CU_JIT_THREADS_PER_BLOCK` asks for, and that.
+    threads: Option<(usize, u32)>,
+}
+
+/// Options that belong to a link as a whole, and are refused for one of its inputs (recorded).
+const OF_LINKS: [CUjit_option; 15] = [
+    CUjit_option::CU_JIT_TARGET_FROM_CUCONTEXT,
+    CUjit_option::CU_JIT_TARGET,
+    CUjit_option::CU_JIT_FALLBACK_STRATEGY,
+    CUjit_option::CU_JIT_GLOBAL_SYMBOL_NAMES,
+    CUjit_option::CU_JIT_GLOBAL_SYMBOL_ADDRESSES,
+    CUjit_option::CU_JIT_GLOBAL_SYMBOL_COUNT,
+    CUjit_option::CU_JIT_LTO,
+    CUjit_option::CU_JIT_FTZ,
+    CUjit_option::CU_JIT_PREC_DIV,
+    CUjit_option::CU_JIT_REFERENCED_KERNEL_NAMES,
+    CUjit_option::CU_JIT_REFERENCED_KERNEL_COUNT,
+    CUjit_option::CU_JIT_REFERENCED_VARIABLE_NAMES,
+    CUjit_option::CU_JIT_REFERENCED_VARIABLE_COUNT,
+    CUjit_option::CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES,
+    CUjit_option::CU_JIT_BINARY_LOADER_THREAD_COUNT,
+];
+
+/// Reads the options of one input of a link.
+pub(super) fn read_of_input(
+    count: u32,
+    options: &InArray<'_, CUjit_option>,
+    values: &InArray<'_, HostPtr>,
+) -> DriverResult {
+    let named = options.get(count as usize, "options")?;
+    if let Some(name) = named.iter().find(|name| OF_LINKS.contains(name)) {
+        return Err(DriverError::invalid_value(format!("{name:?} is for a link, not for one of its inputs")));
+    }
+    read(count, options, values).map(drop)
 }
 
 /// Architectures that `CU_JIT_TARGET` can name.
@@ -57,6 +92,7 @@ pub(super) fn read(
         errors: LogBuffer::default(),
         info: LogBuffer::default(),
         wall_time: None,
+        threads: None,
     };
     for (index, (name, value)) in names.into_iter().zip(given).enumerate() {
         let number = value.addr();
@@ -66,6 +102,7 @@ pub(super) fn read(
                 0 => return refuse(),
                 most => jit.options.most_registers = Some(most),
             },
+            CUjit_option::CU_JIT_THREADS_PER_BLOCK => jit.threads = Some((index, number as u32)),
             // As recorded: an option of compilers that are gone.
             CUjit_option::CU_JIT_NEW_SM3X_OPT if number != 0 => {
                 return Err(DriverError::new(ErrorCode::InvalidPtx, "CU_JIT_NEW_SM3X_OPT is no longer available"));
@@ -104,14 +141,25 @@ fn target(value: usize) -> DriverResult<u32> {
     Ok(capability)
 }
 
+/// For how many threads of a CTA code is made that is to be for so many at least: whole warps, as recorded.
+fn threads_of_block(threads: u32) -> u32 {
+    const WARP: u32 = 32;
+    const MOST: u32 = 1024;
+    threads.clamp(WARP, MOST).next_multiple_of(WARP)
+}
+
 impl Jit {
-    /// Whether there is a place for what the translation says.
+    /// Whether there is a place for what is said of the translation.
     pub(super) fn wants_logs(&self) -> bool {
-        self.errors.address.is_some() || self.info.address.is_some() || self.wall_time.is_some()
+        let logs = self.errors.address.is_some() || self.info.address.is_some();
+        logs || self.wall_time.is_some() || self.threads.is_some()
     }
 
     /// Hands the logs out: into the buffers, and their sizes and the time into the option values.
     pub(super) fn report(&self, logs: &JitLogs) {
+        if let Some((index, threads)) = self.threads {
+            self.values.list().write_back_number(index, threads_of_block(threads) as usize);
+        }
         self.write(&self.errors, &logs.errors);
         self.write(&self.info, &logs.info);
         if let Some(index) = self.wall_time {

@@ -84,7 +84,7 @@ pub(crate) fn cuLinkAddData_v2(
 ) -> ApiResult {
     driver()?.link_logs(Handle::from_raw(state.0))?;
     let bytes = read_input(data, size)?;
-    jit::read(numOptions, &options, &optionValues)?;
+    jit::read_of_input(numOptions, &options, &optionValues)?;
     add(state, r#type, &input_name(&name), bytes)
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn cuLinkAddFile_v2(
 ) -> ApiResult {
     driver()?.link_logs(Handle::from_raw(state.0))?;
     let file = path.get("path")?;
-    jit::read(numOptions, &options, &optionValues)?;
+    jit::read_of_input(numOptions, &options, &optionValues)?;
     add(state, r#type, &file.to_string_lossy(), read_file(file)?)
 }
 
