@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::{Mutex, RwLock};
 use warploom_ptx::ir::FunctionId;
 
+use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::module::{Code, Function, FunctionAttribute, Image, JitLogs, JitOptions, Module};
@@ -132,13 +133,16 @@ impl Driver {
     /// # Errors
     /// Those of [`Driver::current`] and [`Driver::load_module`].
     pub fn library_module(&self, library: &Library) -> DriverResult<Arc<Module>> {
-        let context = self.current()?;
+        self.library_module_in(&self.current()?, library)
+    }
+
+    fn library_module_in(&self, context: &Arc<Context>, library: &Library) -> DriverResult<Arc<Module>> {
         let code = self.library_code(library)?;
         let mut modules = library.modules.lock();
         if let Some(module) = modules.get(&context.id()).and_then(|module| self.modules.get(*module)) {
             return Ok(module);
         }
-        let module = self.load_into(&context, code, true)?;
+        let module = self.load_into(context, code, true)?;
         modules.insert(context.id(), module.handle());
         Ok(module)
     }
@@ -198,14 +202,27 @@ impl Driver {
         let known = kernel.functions.read().iter().find(|(id, _)| *id == context.id()).map(|(_, handle)| *handle);
         match known.and_then(|handle| self.functions.get(handle)) {
             Some(function) => Ok(function),
-            None => self.first_use(kernel, context.id()),
+            None => self.first_use(kernel, &context),
+        }
+    }
+
+    /// The function that a kernel is on a device, whose attributes can be asked for and set without a current context where the primary one is there (recorded).
+    ///
+    /// # Errors
+    /// `InvalidDevice`; as [`Driver::library_module`].
+    pub fn function_on(&self, kernel: &Kernel, ordinal: i32) -> DriverResult<Arc<Function>> {
+        self.device(ordinal)?;
+        match self.function_of(kernel) {
+            Err(error) => self.first_use(kernel, &self.active_primary(ordinal).ok_or(error)?),
+            function => function,
         }
     }
 
     /// The function of a kernel that is used in a context for the first time, with the attributes that were set before.
     #[cold]
-    fn first_use(&self, kernel: &Kernel, context: u64) -> DriverResult<Arc<Function>> {
-        let module = self.library_module(&kernel.library)?;
+    fn first_use(&self, kernel: &Kernel, context: &Arc<Context>) -> DriverResult<Arc<Function>> {
+        let module = self.library_module_in(context, &kernel.library)?;
+        let context = context.id();
         let function = self.function(self.function_with_id(&module, kernel.id)?)?;
         // Held until the function is known: an attribute that is set meanwhile is set on it too.
         let attributes = kernel.attributes.lock();
@@ -222,9 +239,15 @@ impl Driver {
     /// Changes an attribute of a kernel, in all contexts.
     ///
     /// # Errors
-    /// As [`Driver::set_function_attribute`].
-    pub fn set_kernel_attribute(&self, kernel: &Kernel, attribute: FunctionAttribute, value: i32) -> DriverResult {
-        let function = self.function_of(kernel)?;
+    /// As [`Driver::set_function_attribute`] and [`Driver::function_on`].
+    pub fn set_kernel_attribute(
+        &self,
+        kernel: &Kernel,
+        attribute: FunctionAttribute,
+        value: i32,
+        ordinal: i32,
+    ) -> DriverResult {
+        let function = self.function_on(kernel, ordinal)?;
         self.set_function_attribute(&function, attribute, value)?;
         let mut attributes = kernel.attributes.lock();
         for (_, handle) in kernel.functions.read().iter() {
@@ -250,12 +273,13 @@ impl Driver {
         }
     }
 
-    /// Address and size of a managed variable of a library.
+    /// Address and size of a managed variable of a library. As recorded, no context need be current.
     ///
     /// # Errors
     /// `NotFound` if there is none of this name; as [`Driver::library_module`].
     pub fn managed_named(&self, library: &Library, name: &str) -> DriverResult<(u64, u64)> {
-        let module = self.library_module(library)?;
+        let context = self.current().or_else(|error| self.active_primary(0).ok_or(error))?;
+        let module = self.library_module_in(&context, library)?;
         let managed = module.code().module().globals.iter().any(|global| global.name == name && global.managed);
         if !managed {
             let reason = format!("the library has no managed variable {name}");

@@ -137,12 +137,13 @@ impl Driver {
     /// Unloads a module, once all work of its context is done. Its functions and variables are gone.
     ///
     /// # Errors
-    /// `InvalidHandle` for NULL, stale and foreign handles and modules of libraries; the sticky error.
+    /// `InvalidHandle` for NULL, stale and foreign handles; `NotPermitted` for modules of libraries, as recorded; the sticky error.
     pub fn unload_module(&self, module: Handle) -> DriverResult {
         self.refuse_unsafe_in_capture()?;
         let module = self.module(module)?;
         if module.of_library {
-            return Err(DriverError::invalid_handle("the module belongs to a library, which unloads it"));
+            let reason = "the module belongs to a library, which unloads it";
+            return Err(DriverError::new(ErrorCode::NotPermitted, reason));
         }
         self.unload(&module)
     }

@@ -91,6 +91,11 @@ impl Driver {
         self.end(&context);
     }
 
+    /// The primary context of a device, if it lives.
+    pub(crate) fn active_primary(&self, ordinal: i32) -> Option<Arc<Context>> {
+        self.contexts.get(self.device(ordinal).ok()?.primary_handle())
+    }
+
     /// Flags and whether the context lives.
     ///
     /// # Errors

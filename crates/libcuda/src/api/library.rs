@@ -4,7 +4,7 @@ use warploom_abi::{
     CUlibraryOption, CUmodule,
 };
 use warploom_driver::module::{FunctionAttribute, Image, JitLogs};
-use warploom_driver::{DriverError, DriverResult, Handle};
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::jit::{self, Jit};
 use super::module::{name, read_file};
@@ -76,6 +76,10 @@ pub(crate) fn cuLibraryUnload(library: CUlibrary) -> ApiResult {
 
 pub(crate) fn cuLibraryGetKernel(pKernel: Out<'_, CUkernel>, library: CUlibrary, name: InStr<'_>) -> ApiResult {
     let place = pKernel.required("pKernel")?;
+    // As recorded, of an empty name there is none; other calls refuse it.
+    if name.get("name")?.is_empty() {
+        return Err(DriverError::new(ErrorCode::NotFound, "no kernel has an empty name"));
+    }
     let name = self::name(&name)?;
     let driver = driver()?;
     let library = driver.library(Handle::from_raw(library.0))?;
@@ -136,15 +140,21 @@ fn give(dptr: Out<'_, CUdeviceptr>, bytes: Out<'_, usize>, variable: (u64, u64))
     }
 }
 
+/// Address and size of a variable need one place at least.
+fn one_place(dptr: &Out<'_, CUdeviceptr>, bytes: &Out<'_, usize>) -> DriverResult {
+    if dptr.is_null() && bytes.is_null() {
+        return Err(DriverError::invalid_value("dptr and bytes are NULL"));
+    }
+    Ok(())
+}
+
 pub(crate) fn cuLibraryGetGlobal(
     dptr: Out<'_, CUdeviceptr>,
     bytes: Out<'_, usize>,
     library: CUlibrary,
     name: InStr<'_>,
 ) -> ApiResult {
-    if dptr.is_null() && bytes.is_null() {
-        return Err(DriverError::invalid_value("dptr and bytes are NULL"));
-    }
+    one_place(&dptr, &bytes)?;
     let name = self::name(&name)?;
     let driver = driver()?;
     let library = driver.library(Handle::from_raw(library.0))?;
@@ -159,6 +169,7 @@ pub(crate) fn cuLibraryGetManaged(
     library: CUlibrary,
     name: InStr<'_>,
 ) -> ApiResult {
+    one_place(&dptr, &bytes)?;
     let name = self::name(&name)?;
     let driver = driver()?;
     let library = driver.library(Handle::from_raw(library.0))?;
@@ -187,8 +198,7 @@ pub(crate) fn cuKernelGetAttribute(
     let place = pi.required("pi")?;
     let driver = driver()?;
     let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
-    driver.device(dev)?;
-    let function = driver.function_of(&kernel)?;
+    let function = driver.function_on(&kernel, dev)?;
     place.set(driver.function_attribute(&function, FunctionAttribute::from_number(attrib.0)?)?);
     Ok(())
 }
@@ -201,8 +211,7 @@ pub(crate) fn cuKernelSetAttribute(
 ) -> ApiResult {
     let driver = driver()?;
     let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
-    driver.device(dev)?;
-    driver.set_kernel_attribute(&kernel, FunctionAttribute::from_number(attrib.0)?, val)
+    driver.set_kernel_attribute(&kernel, FunctionAttribute::from_number(attrib.0)?, val, dev)
 }
 
 /// The preference is without effect on a CPU.

@@ -36,8 +36,12 @@ pub(super) fn closure(abi: &Abi, refusal: Option<&Refusal>, items: &HashMap<&str
 /// Whether an argument is zero, as an expression.
 fn is_zero(abi: &Abi, name: &str, items: &HashMap<&str, &Item>) -> String {
     let param = abi.params.iter().find(|param| param.variable.name == name).expect("refusals name parameters");
-    let value = rust_name(name);
-    match param.variable.ty.unqualified() {
+    is_value_zero(&rust_name(name), &param.variable.ty, items)
+}
+
+/// Whether a value is zero; of a structure its first member is asked.
+fn is_value_zero(value: &str, ty: &Type, items: &HashMap<&str, &Item>) -> String {
+    match ty.unqualified() {
         Type::Pointer(to) if matches!(to.unqualified(), Type::Function(..)) => format!("{value}.is_none()"),
         Type::Pointer(_) | Type::Array(..) => format!("{value}.is_null()"),
         Type::Name(name) => {
@@ -49,6 +53,10 @@ fn is_zero(abi: &Abi, name: &str, items: &HashMap<&str, &Item>) -> String {
                 Some(Kind::Handle { .. } | Kind::Callback { .. } | Kind::Enum(_)) => format!("{value}.0 == 0"),
                 Some(Kind::Alias { of: Type::Pointer(_), .. } | Kind::Foreign { of: Type::Pointer(_), .. }) => {
                     format!("{value}.is_null()")
+                }
+                Some(Kind::Aggregate { aggregate, .. }) => {
+                    let first = &aggregate.fields[0];
+                    is_value_zero(&format!("{value}.{}", rust_name(&first.name)), &first.ty, items)
                 }
                 _ => format!("{value} == 0"),
             }

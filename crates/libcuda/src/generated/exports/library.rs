@@ -228,7 +228,6 @@ pub(crate) unsafe extern "C" fn cuKernelGetFunction(pFunc: *mut CUfunction, kern
         },
         |given| {
             given.first("pFunc", pFunc.is_null(), ErrorCode::InvalidValue);
-            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -274,8 +273,6 @@ pub(crate) unsafe extern "C" fn cuLibraryGetGlobal(
             unsafe { api::library::cuLibraryGetGlobal(arg(dptr), arg(bytes), arg(library), arg(name)) }
         },
         |given| {
-            given.first("dptr", dptr.is_null(), ErrorCode::InvalidValue);
-            given.first("bytes", bytes.is_null(), ErrorCode::InvalidValue);
             given.first("library", library.0 == 0, ErrorCode::InvalidValue);
             given.first("name", name.is_null(), ErrorCode::InvalidValue);
         },
@@ -306,8 +303,6 @@ pub(crate) unsafe extern "C" fn cuLibraryGetManaged(
             unsafe { api::library::cuLibraryGetManaged(arg(dptr), arg(bytes), arg(library), arg(name)) }
         },
         |given| {
-            given.first("dptr", dptr.is_null(), ErrorCode::InvalidValue);
-            given.first("bytes", bytes.is_null(), ErrorCode::InvalidValue);
             given.first("library", library.0 == 0, ErrorCode::InvalidValue);
             given.first("name", name.is_null(), ErrorCode::InvalidValue);
         },

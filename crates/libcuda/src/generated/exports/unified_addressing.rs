@@ -124,7 +124,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2(
                 )
             }
         },
-        |_| {},
+        |given| {
+            given.first("location", location.r#type.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
@@ -159,7 +161,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2_ptsz(
                 )
             }
         },
-        |_| {},
+        |given| {
+            given.first("location", location.r#type.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
@@ -209,7 +213,9 @@ pub(crate) unsafe extern "C" fn cuMemAdvise_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::unified_addressing::cuMemAdvise_v2(arg(devPtr), arg(count), arg(advice), arg(location)) }
         },
-        |_| {},
+        |given| {
+            given.first("location", location.r#type.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
