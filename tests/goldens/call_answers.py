@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Records what a driver answers to calls with arguments that are right, wrong in one way, or wrong in several, so that it shows what is looked at first: pools, contexts, streams and events,
-functions and launches, graphs, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
+functions, libraries, options of translations and launches, graphs, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
 
 Not here: handles of a fabric, which are there on some machines; textures of memory that is not the program's; what a driver makes of addresses.
 
@@ -540,6 +540,68 @@ def places(calls):
     calls.call("cuCtxSynchronize")
 
 
+def libraries(calls):
+    """What is asked of libraries and their kernels, with a context and without."""
+    text, context, number, size = SIZED.replace(b".address_size 64\n", b".address_size 64\n.visible .global .align 4 .u32 word[10]; .visible .global .attribute(.managed) .align 4 .u32 shared_words[2];\n") % (b"8.0", b""), C.c_void_p(), C.c_int(), C.c_size_t()
+    calls.call("cuCtxGetCurrent", C.byref(context))
+    library, module, address = C.c_void_p(), calls.made("cuModuleLoadData", text), C.c_uint64()
+
+    def loaded():
+        calls.call("cuLibraryLoadData", C.byref(library), text, None, None, 0, None, None, 0)
+        return library
+
+    def kernel():
+        return calls.made("cuLibraryGetKernel", loaded(), b"sized")
+
+    for name in (b"sized", b"word", b"shared_words", b"", b"other", b"SIZED"):
+        yield case(f"names {name.decode()}", [calls.code("cuLibraryGetKernel", C.byref(C.c_void_p()), loaded(), name), calls.code("cuModuleGetFunction", C.byref(C.c_void_p()), module, name),
+                                              calls.code("cuLibraryGetUnifiedFunction", C.byref(C.c_void_p()), loaded(), name)])
+        for call in ("cuLibraryGetGlobal", "cuLibraryGetManaged"):
+            yield case(f"{call} {name.decode()}", (calls.code(call, address_, size_, loaded(), name) for address_ in (C.byref(address), None) for size_ in (C.byref(size), None)))
+    yield case("cuKernelGetFunction", [calls.code("cuKernelGetFunction", None, kernel()), calls.code("cuKernelGetFunction", C.byref(C.c_void_p()), None), calls.code("cuKernelGetFunction", C.byref(C.c_void_p()), kernel())])
+    yield case("cuModuleUnload of a library's", [calls.code("cuModuleUnload", calls.made("cuLibraryGetModule", loaded()))])
+    for name, current in {"with": context, "without": None}.items():
+        calls.call("cuCtxSetCurrent", current)
+        # Without the numbers that compilers find: registers, and what code takes of memory.
+        yield case(f"attributes of a kernel {name} a context", (
+            [calls.code("cuKernelGetAttribute", C.byref(number), attribute, kernel(), device), number.value] for attribute in (-1, 0, 1, 2, 8, 9, *range(10, 20)) for device in (-1, 0, 1)))
+        changes = itertools.product((-1, 0, 1, 8, 9, 10, 11, 15), (-2, -1, 0, 1, 50, 101, 1000, 232449), (0, 1))
+        yield case(f"changed attributes of a kernel {name} a context", (calls.code("cuKernelSetAttribute", attribute, value, kernel(), device) for attribute, value, device in changes))
+        yield case(f"a library {name} a context", [
+            calls.code("cuKernelGetFunction", C.byref(C.c_void_p()), kernel()), calls.code("cuLibraryGetModule", C.byref(C.c_void_p()), loaded()), calls.code("cuLibraryGetGlobal", C.byref(address), C.byref(size), loaded(), b"word"),
+            calls.code("cuLibraryGetManaged", C.byref(address), C.byref(size), loaded(), b"shared_words"), calls.code("cuKernelSetCacheConfig", kernel(), 1, 0), calls.code("cuLibraryUnload", loaded())])
+    calls.call("cuCtxSetCurrent", context)
+
+
+def options(calls):
+    """Options of translations, of links and of inputs of these, each alone with a value."""
+    values, address, size = (1, 2, 4, 16, 33, 90, 255, 1024), C.c_void_p(), C.c_size_t()
+
+    def lists(number, value):
+        return (C.c_int * 1)(number), (C.c_void_p * 1)(value)
+
+    def module(number, value):
+        names, given = lists(number, value)
+        return calls.code("cuModuleLoadDataEx", C.byref(C.c_void_p()), TEXT, 1, names, given), given[0] or 0
+
+    def link(number, value, of_input):
+        state, given = C.c_void_p(), lists(number, value)
+        answers = [calls.code("cuLinkCreate_v2", 0 if of_input else 1, *given, C.byref(state))]
+        if answers == [0]:
+            answers.append(calls.code("cuLinkAddData_v2", state, 1, TEXT, C.c_size_t(len(TEXT) + 1), b"text", 1 if of_input else 0, *given))
+            answers.append(calls.code("cuLinkComplete", state, C.byref(address), C.byref(size)))
+            calls.call("cuLinkDestroy", state)
+        return answers
+
+    # Not those whose values are pointers or count what these point to, which NVIDIA's driver follows; nor those that newer drivers have.
+    for number in (0, 1, 4, 6, 7, 8, 11, 12, 13, 14, 16, 20, 21, 22, 29, 30, 31, 33, 34, 36, 40):
+        yield case(f"option {number} of a module", (module(number, value) for value in values))
+        yield case(f"option {number} of a link", (link(number, value, False) for value in values))
+        yield case(f"option {number} of an input", (link(number, value, True) for value in values))
+    for number in (10, 17, 18, 19, 26, 28):
+        yield case(f"option {number} of an input", (link(number, value, True) for value in values))
+
+
 def graphs(calls):
     plain, other = calls.function("plain"), calls.function("none")
     address, given = calls.memory(16 * PAGE).value, (C.c_void_p * 4)(*[C.addressof(C.create_string_buffer(64))] * 4)
@@ -693,7 +755,7 @@ def captures(calls):
 
 def cases(driver):
     calls = Calls(driver)
-    return [answer for group in (pools, contexts, streams, functions, launches, required, graphs, memory, places, copies, arrays, textures, pages, captures) for answer in group(calls)]
+    return [answer for group in (pools, contexts, streams, functions, libraries, options, launches, required, graphs, memory, places, copies, arrays, textures, pages, captures) for answer in group(calls)]
 
 
 if __name__ == "__main__":

@@ -211,6 +211,7 @@ pub(crate) fn cuKernelSetAttribute(
 ) -> ApiResult {
     let driver = driver()?;
     let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
+    driver.device(dev)?;
     driver.set_kernel_attribute(&kernel, FunctionAttribute::from_number(attrib.0)?, val, dev)
 }
 
