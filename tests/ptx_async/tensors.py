@@ -137,6 +137,16 @@ def interleaved():
             yield counted(f"3d {ty} of {inner}, interleave {unit}, over the end", spec, [16, 5, 4], [elements, slices * unit, elements * 2, 4 * unit])
 
 
+def slices():
+    """Boxes of several slices of channels: one is copied."""
+    for (interleave, swizzle), ty, channels, rank, step in itertools.product(((1, 0), (2, 1)), ("u8", "u16", "u32", "u64"), (3, 9, 16, 33), (3, 4), (1, 2)):
+        unit, dims, box = 16 * interleave, [16, 64, 2] if rank == 3 else [16, 3, 20, 2], [max(16 // BYTES[ty], 1), channels, 2] if rank == 3 else [max(16 // BYTES[ty], 1), 2, channels, 1]
+        strides = [unit * dims[0], unit * dims[0] * dims[1], unit * dims[0] * dims[1] * dims[2]][:rank - 1]
+        steps = [1] * (rank - 2) + [step, 1]
+        spec = tiled(ty, dims, box, interleave=interleave, swizzle=swizzle, strides=strides, steps=steps)
+        yield counted(f"{rank}d {ty}, interleave {unit}, {channels} channels, element stride {step}", spec, [0] * rank, [unit * box[0] * 2, unit * box[0] * 4])
+
+
 FLOATING = pack("f", [0.0, -0.0, 1.0, 1.0000001, 1.00048828125, 1.0009765625, 1.0014648, 3.14159265, -3.14159265, 65504.0, 1e30, -1e30, float("inf"), float("-inf")]) \
     + b"".join(struct.pack("<I", bits) for bits in (1, 0x80000001, 0x007fffff, 0x00400000, 0x7fc00000, 0x7f800001, 0xffc12345, 0x3f801000, 0x3f801001, 0x3f803000, 0x3f800fff, 0x7f7fffff, 0x00800000, 0x00001000, 0x80001fff, 0x3f7fffff, 0xbf801000, 0x00000fff)) * 64
 
@@ -223,6 +233,15 @@ def stores():
     yield case("tensor store, im2col 4d, at the start", im2col("u16", [16, 9, 8, 3], [0, 0], [0, 0], 16, 24), [0, 0, 0, 0], mode=".im2col_no_offs")
     yield case("tensor store, im2col 4d, over the end", im2col("u16", [16, 9, 8, 3], [0, 0], [0, 0], 16, 24), [8, 7, 7, 2], mode=".im2col_no_offs")
     yield case("tensor store, im2col 3d", im2col("u16", [16, 10, 3], [-1], [-1], 8, 12), [8, 2, 1], mode=".im2col_no_offs")
+    # Rows that end within 16 bytes.
+    for ty, (elements, box, first) in itertools.product(("u8", "u16", "u32", "u64", "f16", "f64"), ((3, 16, 0), (5, 16, 0), (12, 32, 8), (20, 16, 16), (33, 16, 32))):
+        per = max(16 // BYTES[ty], 1)
+        first, box = first // per * per, max(box, per)
+        for op in ("", "add") if ty != "u8" and ty != "u16" else ("",):
+            values = WORDS if ty[0] == "u" else pack({"f16": "e", "f64": "d"}[ty], [index * 7 % 61 - 20 for index in range(512)]).ljust(4096, b"\0")
+            yield case(f"tensor store{op and ', ' + op}, {ty} in rows of {elements} from {first}", tiled(ty, [elements, 5], [box, 2]), [first, 1], op=op, values=values, before=b"\0" * 32768)
+            yield case(f"tensor store{op and ', ' + op}, {ty} in one row of {elements} from {first}", tiled(ty, [elements], [box]), [first], op=op, values=values, before=b"\0" * 32768)
+    yield case("tensor store, im2col, channels that end within 16 bytes", im2col("u16", [11, 9, 8, 3], [0, 0], [0, 0], 16, 24), [0, 3, 4, 1], mode=".im2col_no_offs")
     yield case("tensor store, tf32", tiled("tf32", [32, 20], [32, 8]), [0, 0], values=FLOATING)
     yield case("tensor store, f32_ftz", tiled("f32_ftz", [32, 20], [32, 8]), [0, 0], values=FLOATING)
     small = [(index * 7) % 61 - 20 for index in range(2048)]
@@ -302,5 +321,5 @@ def faults():
 
 
 def all_cases():
-    for group in (tiles, strides, swizzles, interleaved, fills, images, interleaved_images, stores, others, faults):
+    for group in (tiles, strides, swizzles, interleaved, fills, images, interleaved_images, slices, stores, others, faults):
         yield from group()

@@ -25,7 +25,6 @@ pub(crate) fn rows(map: &TensorMap, start: [i64; MOST_DIMENSIONS], offsets: [i64
 
 fn of_box(map: &TensorMap, start: [i64; MOST_DIMENSIONS], extents: [u16; MOST_DIMENSIONS]) -> Vec<Row> {
     let rank = usize::from(map.rank);
-    let slice = (map.unit() / map.ty.bytes()) as u16;
     // Of slices with a stride each is a row of its own; else the stride of the first dimension is ignored.
     let apart = map.interleave != 0 && map.steps[0] > 1;
     let counts = std::array::from_fn::<_, MOST_DIMENSIONS, _>(|axis| {
@@ -33,8 +32,8 @@ fn of_box(map: &TensorMap, start: [i64; MOST_DIMENSIONS], extents: [u16; MOST_DI
         match axis {
             _ if axis >= rank => 1,
             0 if !apart => 1,
-            // The channels of interleaved images, the last dimension but one, count by slices (recorded).
-            _ if map.interleave != 0 && axis == rank - 2 => i64::from(count.div_ceil(slice)),
+            // Of interleaved images one slice of channels, the last dimension but one, is copied whatever the size there (recorded).
+            _ if map.interleave != 0 && axis == rank - 2 => 1,
             _ => i64::from(count),
         }
     });
@@ -57,6 +56,17 @@ fn of_box(map: &TensorMap, start: [i64; MOST_DIMENSIONS], extents: [u16; MOST_DI
             axis += 1;
         }
     }
+}
+
+/// The same for a copy to a tensor: what begins in it is stored in whole pieces of 16 bytes, also beyond its end in the first dimension (recorded).
+pub(crate) fn in_pieces(map: &TensorMap, mut rows: Vec<Row>) -> Vec<Row> {
+    let elements = (16 / map.unit()).max(1) as usize;
+    for Row { len, inside } in &mut rows {
+        if let Some((_, range)) = inside {
+            range.end = range.end.next_multiple_of(elements).min(*len);
+        }
+    }
+    rows
 }
 
 /// Pixels one behind the other, from one corner of a frame to the other, image after image; what is read is `offsets` from them. Of interleaved images it is one slice of each, whatever
@@ -144,16 +154,29 @@ mod tests {
     }
 
     #[test]
-    fn interleaved_channels_count_by_slices() {
+    fn of_interleaved_channels_there_is_one_slice() {
         let part = Part::Box([4, 12, 2, 1, 1]);
         let map = TensorMap { interleave: 1, rank: 3, last: [6, 2, 1, 0, 0], strides: [112, 336, 0, 0], part, ..IMAGE };
         let places = |map: &TensorMap| -> Vec<(u64, usize)> {
             let found = rows(map, [1, 0, 0, 0, 0], [0; 5]).into_iter();
             found.map(|row| row.inside.map(|(address, inside)| (address - 0x1000, inside.len())).unwrap()).collect()
         };
-        assert_eq!(places(&map), [(16, 4), (128, 4), (352, 4), (464, 4)]);
+        assert_eq!(places(&map), [(16, 4), (352, 4)]);
         let part = Part::Box([4, 8, 1, 1, 1]);
         assert_eq!(places(&TensorMap { steps: [2, 1, 1, 1, 1], part, ..map }), [(16, 1), (48, 1)]);
+    }
+
+    #[test]
+    fn rows_are_stored_in_whole_pieces() {
+        let stored = |first: i64, len: u16| {
+            let map = TensorMap { part: Part::Box([len, 1, 1, 1, 1]), ..IMAGE };
+            in_pieces(&map, rows(&map, [first, 0, 0, 0, 0], [0; 5])).remove(0).inside.map(|(_, inside)| inside)
+        };
+        // A tensor of 20 elements of 2 bytes: 4 lie in its last piece.
+        assert_eq!(stored(0, 16), Some(0..16));
+        assert_eq!(stored(8, 16), Some(0..16));
+        assert_eq!(stored(16, 16), Some(0..8));
+        assert_eq!(stored(24, 16), None);
     }
 
     #[test]

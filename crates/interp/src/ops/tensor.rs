@@ -13,7 +13,7 @@ use warploom_ptx::ir::{AtomicOp, ScalarType, TensormapField};
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Slot, StateSpace};
 use crate::ops::bulk::{At, aligned};
-use crate::ops::parts::{Row, rows};
+use crate::ops::parts::{Row, in_pieces, rows};
 use crate::program::Inst;
 
 /// What the addresses of tensor copies in shared memory are multiples of.
@@ -167,6 +167,7 @@ impl Machine<'_> {
         } else {
             rows(&map, start, offsets)
         };
+        let rows = if let Transfer::Store { .. } = site.transfer { in_pieces(&map, rows) } else { rows };
         self.tell_tensor(site, &map, &rows, lane);
         match site.transfer {
             Transfer::Load { to, mbarrier, multicast } => {
