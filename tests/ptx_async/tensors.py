@@ -1,5 +1,6 @@
 """Tensor copies (PTX ISA 5.5, 9.7.9.25.5) and what changes tensor maps (9.7.9.26, 9.7.9.27)."""
 import itertools
+import random
 import struct
 import zlib
 
@@ -258,6 +259,51 @@ def stores():
     yield case("tensor reduction, im2col", im2col("u16", [16, 9, 8, 3], [-1, -1], [-1, -1], 16, 24), [0, 3, 4, 1], op="add", mode=".im2col_no_offs")
 
 
+def columns():
+    """Columns of images of all kinds, drawn at random: some begin outside of the frame, which is refused."""
+    draw, number = random.Random(9), 0
+    floating = ("f16", "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz")
+    while number < 160:
+        ty, rank = draw.choice(TYPES), draw.randint(3, 5)
+        size = BYTES[ty]
+        per = max(16 // size, 1)
+        dims = [draw.choice([per, 2 * per, 3 * per, 4 * per, per + 1, 2 * per + 3])] + [draw.randint(2, 9) for _ in range(rank - 2)] + [draw.randint(1, 4)]
+        most = (1 << (16 // (rank - 2) - 1)) - 1
+        lower, upper = ([draw.randint(-3, 2) for _ in range(rank - 2)] for _ in range(2))
+        if draw.random() < .1:
+            lower[draw.randrange(rank - 2)] = draw.choice([-most - 1, most, -8, 7])
+        if any(dims[1 + axis] + upper[axis] - lower[axis] <= 0 for axis in range(rank - 2)):
+            continue
+        channels, pixels, steps = per * draw.randint(1, 3), draw.choice([1, 3, 8, 16, 17, 30, 64]), [1] * rank
+        if draw.random() < .4:
+            steps = [draw.choice([1, 1, 2, 3]) for _ in range(rank)]
+        swizzle = 0
+        if draw.random() < .4:
+            possible = [kind for kind, span in ((1, 32), (2, 64), (3, 128)) if channels * size <= span]
+            swizzle = draw.choice(possible) if possible else 0
+        fill = 1 if ty in floating and draw.random() < .4 else 0
+        whole, strides = dims[0] * size, []
+        for dim in dims[1:]:
+            whole = (whole + 15) // 16 * 16 + 16 * draw.choice([0, 0, 1])
+            strides.append(whole)
+            whole *= dim
+        if whole > 64000 or channels * size * pixels > 12000:
+            continue
+        at = [draw.choice([0, 0, per, 2 * per, -per])] + [draw.randint(lower[axis] - (draw.random() < .2), dims[1 + axis] + upper[axis]) for axis in range(rank - 2)] + [draw.randint(0, dims[-1]) if draw.random() < .9 else -1]
+        im = [draw.choice([0, 1, 2, 3, 5, 254, 255]) if draw.random() < .3 else draw.randint(0, 3) for _ in range(rank - 2)]
+        number += 1
+        rest = dict(strides=strides, steps=steps, swizzle=swizzle)
+        if draw.random() < .25:
+            spec, at = im2col(ty, dims, [0] * (rank - 2), [0] * (rank - 2), channels, pixels, **rest), [max(at[0], 0)] + [draw.randint(0, dim - 1) for dim in dims[1:]]
+            op, (moves, vector) = draw.choice(["", "", ".add"]), coordinates(at)
+            copy = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.add" if op and ty in ("u32", "s32", "u64") else f"cp.async.bulk.tensor.{rank}d.global.shared::cta"
+            text = kernel(load(16384) + TO_ASYNC + one(*moves, f"{copy}.im2col_no_offs.bulk_group [%map, {vector}], [%buf];", *DONE), size=16384)
+            yield Case(f"tensor store, columns {number}", text, out=b"\x11" * 65536, maps=(("out", spec),))
+        else:
+            spec, bytes_ = im2col(ty, dims, lower, upper, channels, pixels, fill=fill, **rest), channels * pixels * size
+            yield counted(f"columns {number}", spec, at, sorted({bytes_, 2 * bytes_, bytes_ // 2 or 1}), im)
+
+
 def others():
     spec = tiled("u32", [20, 9], [8, 4])
     yield Case("tensor prefetch", kernel(one("mov.u32 %r0, 4;", "mov.u32 %r1, 2;", "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%map, {%r0, %r1}];", "prefetch.tensormap [%map];", "prefetch.param.tensormap [map];")), out=16, maps=(("in", spec),))
@@ -321,5 +367,5 @@ def faults():
 
 
 def all_cases():
-    for group in (tiles, strides, swizzles, interleaved, fills, images, interleaved_images, slices, stores, others, faults):
+    for group in (tiles, strides, swizzles, interleaved, fills, images, interleaved_images, columns, slices, stores, others, faults):
         yield from group()

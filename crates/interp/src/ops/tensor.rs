@@ -13,7 +13,7 @@ use warploom_ptx::ir::{AtomicOp, ScalarType, TensormapField};
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Slot, StateSpace};
 use crate::ops::bulk::{At, aligned};
-use crate::ops::parts::{Row, in_pieces, rows};
+use crate::ops::parts::{Row, in_pieces, rows, spatial};
 use crate::program::Inst;
 
 /// What the addresses of tensor copies in shared memory are multiples of.
@@ -160,6 +160,9 @@ impl Machine<'_> {
         }
         if start[0] * i64::from(map.unit()) % 16 != 0 {
             return Err(illegal(format!("coordinate {} is at no multiple of 16 bytes", start[0])));
+        }
+        if !is_in_frame(&map, &start) {
+            return Err(illegal(format!("coordinates {start:?} outside of the frame that pixels are in")));
         }
         let rows = if site.rows_apart {
             let row = |&index: &i64| rows(&map, [start[0], index, 0, 0, 0], offsets).into_iter().next();
@@ -333,6 +336,14 @@ fn reduced(op: AtomicOp, ty: ElementType) -> Option<ScalarType> {
         (E::F32 | E::F32Ftz | E::Tf32 | E::Tf32Ftz, Add) => ScalarType::F32,
         (E::F64, Add) => ScalarType::F64,
         _ => return None,
+    })
+}
+
+/// Whether a copy of columns begins at a pixel of the frame (recorded).
+fn is_in_frame(map: &TensorMap, start: &[i64; MOST_DIMENSIONS]) -> bool {
+    let Part::Columns { lower, upper, .. } = map.part else { return true };
+    spatial(map).zip(lower.iter().zip(&upper)).all(|(axis, (lower, upper))| {
+        (i64::from(*lower)..=i64::from(map.last[axis]) + i64::from(*upper)).contains(&start[axis])
     })
 }
 
