@@ -212,9 +212,9 @@ impl Driver {
     /// `InvalidDevice`; as [`Driver::library_module`].
     pub fn function_on(&self, kernel: &Kernel, ordinal: i32) -> DriverResult<Arc<Function>> {
         self.device(ordinal)?;
-        match self.function_of(kernel) {
+        match self.current() {
+            Ok(_) => self.function_of(kernel),
             Err(error) => self.first_use(kernel, &self.active_primary(ordinal).ok_or(error)?),
-            function => function,
         }
     }
 
