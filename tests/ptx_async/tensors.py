@@ -1,5 +1,6 @@
 """Tensor copies (PTX ISA 5.5, 9.7.9.25.5) and what changes tensor maps (9.7.9.26, 9.7.9.27)."""
 import itertools
+import operator
 import random
 import struct
 import zlib
@@ -142,9 +143,8 @@ def slices():
     """Boxes of several slices of channels: one is copied."""
     for (interleave, swizzle), ty, channels, rank, step in itertools.product(((1, 0), (2, 1)), ("u8", "u16", "u32", "u64"), (3, 9, 16, 33), (3, 4), (1, 2)):
         unit, dims, box = 16 * interleave, [16, 64, 2] if rank == 3 else [16, 3, 20, 2], [max(16 // BYTES[ty], 1), channels, 2] if rank == 3 else [max(16 // BYTES[ty], 1), 2, channels, 1]
-        strides = [unit * dims[0], unit * dims[0] * dims[1], unit * dims[0] * dims[1] * dims[2]][:rank - 1]
         steps = [1] * (rank - 2) + [step, 1]
-        spec = tiled(ty, dims, box, interleave=interleave, swizzle=swizzle, strides=strides, steps=steps)
+        spec = tiled(ty, dims, box, interleave=interleave, swizzle=swizzle, strides=whole(unit, dims), steps=steps)
         yield counted(f"{rank}d {ty}, interleave {unit}, {channels} channels, element stride {step}", spec, [0] * rank, [unit * box[0] * 2, unit * box[0] * 4])
 
 
@@ -183,28 +183,27 @@ def images():
         yield load_case(f"im2col 5d at {at}", five, at, im)
 
 
+def whole(unit, dims):
+    """Strides of a tensor without gaps."""
+    return list(itertools.accumulate(dims[:-1], operator.mul, initial=unit))[1:]
+
+
 def interleaved_images():
     """Images in slices of channels: the first dimensions are spatial, and the slices follow."""
     shapes = {3: [20, 5, 3], 4: [12, 9, 4, 3], 5: [8, 7, 6, 3, 2]}
-
-    def strides(unit, dims):
-        for dim in dims[:-1]:
-            unit *= dim
-            yield unit
-
     for interleave, swizzle in ((1, 0), (2, 1)):
         unit = 16 * interleave
         for rank, dims in shapes.items():
             corners = [-1] * (rank - 2)
             for pixels, more in ((12, {}), (30, {}), (16, dict(steps=[1, 2, 1, 1, 1][:rank])), (16, dict(steps=[2, 2, 2, 1, 1][:rank]))):
-                spec = im2col("u16", dims, corners, corners, 8 * interleave, pixels, interleave=interleave, swizzle=swizzle, strides=list(strides(unit, dims)), **more)
+                spec = im2col("u16", dims, corners, corners, 8 * interleave, pixels, interleave=interleave, swizzle=swizzle, strides=whole(unit, dims), **more)
                 for at in ([-1] * (rank - 2) + [0, 0], [2] * (rank - 2) + [1, 1], [dims[0] - 3] + [1] * (rank - 3) + [2, 0]):
                     for im in ([0] * (rank - 2), [2, 0, 1][:rank - 2]):
                         steps = "".join(f" {step}" for step in more.get("steps", []))
                         yield counted(f"im2col {rank}d, interleave {unit}, {pixels} pixels{steps} at {at} offset {im}", spec, at, [pixels * unit, pixels * unit * 2, pixels * unit // 2], im)
         for ty, channels, rank in itertools.product(("u8", "u16", "u32", "u64"), (2, 4, 8, 16, 24, 32, 64), (3, 4)):
             if channels * BYTES[ty] % 16 == 0:
-                spec = im2col(ty, shapes[rank], [0] * (rank - 2), [0] * (rank - 2), channels, 6, interleave=interleave, swizzle=swizzle, strides=list(strides(unit, shapes[rank])))
+                spec = im2col(ty, shapes[rank], [0] * (rank - 2), [0] * (rank - 2), channels, 6, interleave=interleave, swizzle=swizzle, strides=whole(unit, shapes[rank]))
                 slices = -(-channels * BYTES[ty] // unit)
                 yield counted(f"im2col {rank}d {ty}, interleave {unit}, {channels} channels", spec, [3, 1, 1, 1][:rank - 2] + [1, 1], [6 * unit, 6 * unit * slices, 6 * channels * BYTES[ty], 3 * unit], [1] * (rank - 2))
 

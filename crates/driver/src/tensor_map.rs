@@ -207,9 +207,8 @@ fn columns(map: &TensorMap, lower: &[i32], upper: &[i32], channels: u32, pixels:
             *place = *value as i16;
         }
     }
-    // Of interleaved images the first dimensions are the spatial ones. As recorded, where they end is a number of 32 bits with a sign.
-    let first = usize::from(map.interleave == 0);
-    for (axis, (lower, upper)) in (first..).zip(lower.iter().zip(upper)) {
+    // As recorded, where a dimension ends is a number of 32 bits with a sign.
+    for (axis, (lower, upper)) in map.spatial().zip(lower.iter().zip(upper)) {
         let end = map.last[axis].wrapping_add(1).wrapping_add_signed(*upper).cast_signed();
         if end <= *lower {
             return Err(invalid(format!("corners {lower} and {upper} leave no pixel in dimension {axis}")));

@@ -2,6 +2,8 @@
 //!
 //! Rules about values are where maps are made; here is only what can be told from the bytes.
 
+use std::ops::Range;
+
 /// Bytes of a tensor map.
 pub const TENSOR_MAP_BYTES: usize = 128;
 /// Most dimensions.
@@ -171,6 +173,12 @@ impl TensorMap {
         let sound = (1..=MOST_DIMENSIONS).contains(&usize::from(rank)) && interleave <= 2 && swizzle <= 3;
         let steps = from.take();
         sound.then_some(TensorMap { ty, rank, address, last, strides, steps, part, interleave, swizzle, nan: nan != 0 })
+    }
+
+    /// The spatial dimensions of images: of interleaved ones the first, of others those behind the channels.
+    pub fn spatial(&self) -> Range<usize> {
+        let first = usize::from(self.interleave == 0);
+        first..first + usize::from(self.rank) - 2
     }
 
     /// Bytes of what is one element of the first dimension: an element, or an interleaved slice.

@@ -402,11 +402,15 @@ fn fetched_by_plane(rows: usize, fetches_rows: bool) -> usize {
          again: add.s64 %rd3, %rd1, %rd5; mov.f32 %f1, 0f00000000;\n{loads}add.s64 %rd6, %rd2, %rd5; st.global.f32 [%rd6], %f1;\n\
          mad.wide.s32 %rd5, %r3, 40, %rd5; add.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, %r3; @%p1 bra again;\nret;\n}}\n"
     );
-    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
-    let info = analyze(&module, FunctionId(0), Gangs::new([32, 8, 1], 32).expect("gangs")).expect("a kernel");
     let (cpu, features, _) = ZEN3;
-    let processor = Processor { name: cpu, features, fetches_rows, loads_gathers: true };
-    let compiled = codegen::compile_as(Style::Gangs, &info, &processor).expect("covered");
+    prefetched(&text, [32, 8, 1], &Processor { name: cpu, features, fetches_rows, loads_gathers: true })
+}
+
+/// How many lines a kernel prefetches whose gangs of 32 go one by one.
+fn prefetched(text: &str, cta: [u32; 3], processor: &Processor<'_>) -> usize {
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new(cta, 32).expect("gangs")).expect("a kernel");
+    let compiled = codegen::compile_as(Style::Gangs, &info, processor).expect("covered");
     let text = assembly(&compiled.text).expect("LLVM takes it");
     instructions(&text).filter(|line| line.starts_with("prefetcht0")).count()
 }
@@ -430,12 +434,7 @@ fn fetched_by_counting(step: &str, until: &str, (cpu, features, _): (&str, &str,
          setp.gt.s32 %p2, %r4, %r3; @%p2 bra no;\nyes: add.s32 %r3, %r3, 1;\nno: add.s32 %r4, %r4, {step}; setp.lt.s32 %p3, %r4, {until}; @%p3 bra again;\n\
          mul.wide.s32 %rd5, %r1, 4; add.s64 %rd6, %rd2, %rd5; st.global.u32 [%rd6], %r3;\nret;\n}}\n"
     );
-    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
-    let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], 32).expect("gangs")).expect("a kernel");
-    let processor = Processor { name: cpu, features, fetches_rows: false, loads_gathers: false };
-    let compiled = codegen::compile_as(Style::Gangs, &info, &processor).expect("covered");
-    let text = assembly(&compiled.text).expect("LLVM takes it");
-    instructions(&text).filter(|line| line.starts_with("prefetcht0")).count()
+    prefetched(&text, [256, 1, 1], &Processor { name: cpu, features, fetches_rows: false, loads_gathers: false })
 }
 
 #[test]

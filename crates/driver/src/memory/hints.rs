@@ -40,10 +40,7 @@ impl Location {
     }
 
     /// Whether there are places of a kind.
-    ///
-    /// # Errors
-    /// `InvalidValue`.
-    pub fn check_kind(self) -> DriverResult {
+    fn check_kind(self) -> DriverResult {
         match self.kind {
             location_kind::DEVICE
             | location_kind::HOST
@@ -201,6 +198,15 @@ impl Driver {
         if location.kind == location_kind::HOST_NUMA { self.check_host_node(location.id) } else { Ok(()) }
     }
 
+    /// Whether a place exists, and the node that it is, with one code for all that is none.
+    ///
+    /// # Errors
+    /// `InvalidValue`.
+    pub(super) fn check_named(&self, location: Location) -> DriverResult {
+        self.check_location(location).map_err(as_value)?;
+        self.check_node(location)
+    }
+
     fn mark<T>(&self, pointer: &Pointer, change: impl FnOnce(&mut Marked) -> T) -> T {
         let mut all = self.hints.0.lock();
         if all.get(&pointer.base).is_none_or(|marked| marked.id != pointer.id) {
@@ -226,8 +232,12 @@ impl Driver {
             Advice::ReadMostly(_) | Advice::Preferred(None) => {}
         }
         let pointer = self.managed_range(address, size)?;
-        self.mark(&pointer, |marked| marked.change(address, address + size, |hints| hints.apply(advice)));
+        self.note(&pointer, address, size, advice);
         Ok(())
+    }
+
+    fn note(&self, pointer: &Pointer, address: u64, size: u64, advice: Advice) {
+        self.mark(pointer, |marked| marked.change(address, address + size, |hints| hints.apply(advice)));
     }
 
     /// The same by the second ABI, which looks at the place whatever the advice is.
@@ -237,21 +247,17 @@ impl Driver {
     /// access; as [`Driver::advise`] for devices and the host. For nodes none is current, and what is no managed memory is passed over.
     pub fn advise_place(&self, address: u64, size: u64, advice: Advice, location: Location) -> DriverResult {
         location.check_kind()?;
-        let names = matches!(advice, Advice::Preferred(Some(_)) | Advice::AccessedBy(..));
+        if let Advice::Preferred(Some(_)) | Advice::AccessedBy(..) = advice {
+            self.check_named(location)?;
+        }
         if matches!(location.kind, location_kind::DEVICE | location_kind::HOST) {
-            if names {
-                self.check_location(location).map_err(as_value)?;
-            }
             return self.advise(address, size, advice);
         }
         if let Advice::AccessedBy(..) = advice {
             return Err(DriverError::invalid_value("nodes of the host access nothing"));
         }
-        if names {
-            self.check_node(location)?;
-        }
         if let Ok(pointer) = self.managed_range(address, size) {
-            self.mark(&pointer, |marked| marked.change(address, address + size, |hints| hints.apply(advice)));
+            self.note(&pointer, address, size, advice);
         }
         Ok(())
     }
@@ -260,8 +266,8 @@ impl Driver {
     /// of the stream, as recorded: none need be current beside a stream that was created.
     ///
     /// # Errors
-    /// `InvalidValue` for other memory and for what is no kind of place, which is asked before all else; `InvalidDevice`, and
-    /// those of [`Driver::stream`].
+    /// `InvalidValue` for other memory, and for what is no kind of place or no node, which is asked before all else; `InvalidDevice`,
+    /// and those of [`Driver::stream`].
     pub fn prefetch(&self, address: u64, size: u64, location: Location, stream: StreamName) -> DriverResult {
         location.check_kind()?;
         self.check_node(location)?;

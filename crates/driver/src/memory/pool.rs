@@ -391,11 +391,11 @@ impl Driver {
 
     /// Whether pools are in a place, as recorded.
     fn check_pool_place(&self, place: PoolPlace) -> DriverResult {
-        match place.location.kind {
-            // Managed memory need not prefer any place.
-            location_kind::NONE if place.managed => Ok(()),
-            location_kind::HOST_NUMA => self.check_host_node(place.location.id),
-            _ => self.check_location(place.location).map_err(as_value),
+        // Managed memory need not prefer any place.
+        if place.managed && place.location.kind == location_kind::NONE {
+            Ok(())
+        } else {
+            self.check_named(place.location)
         }
     }
 

@@ -80,7 +80,7 @@ fn columns(
     pixels: usize,
 ) -> Vec<Row> {
     let rank = usize::from(map.rank);
-    let (spatial, len) = (spatial(map), if map.interleave == 0 { channels } else { 1 });
+    let (spatial, len) = (map.spatial(), if map.interleave == 0 { channels } else { 1 });
     let mut pixel = start;
     let mut out = Vec::with_capacity(pixels);
     for _ in 0..pixels {
@@ -103,12 +103,6 @@ fn columns(
         }
     }
     out
-}
-
-/// The spatial dimensions of images: of interleaved ones the first, of others those behind the channels.
-pub(crate) fn spatial(map: &TensorMap) -> Range<usize> {
-    let first = usize::from(map.interleave == 0);
-    first..first + usize::from(map.rank) - 2
 }
 
 /// `len` elements from `place` on.

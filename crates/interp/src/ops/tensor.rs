@@ -13,7 +13,7 @@ use warploom_ptx::ir::{AtomicOp, ScalarType, TensormapField};
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Slot, StateSpace};
 use crate::ops::bulk::{At, aligned};
-use crate::ops::parts::{Row, in_pieces, rows, spatial};
+use crate::ops::parts::{Row, in_pieces, rows};
 use crate::program::Inst;
 
 /// What the addresses of tensor copies in shared memory are multiples of.
@@ -342,7 +342,7 @@ fn reduced(op: AtomicOp, ty: ElementType) -> Option<ScalarType> {
 /// Whether a copy of columns begins at a pixel of the frame (recorded).
 fn is_in_frame(map: &TensorMap, start: &[i64; MOST_DIMENSIONS]) -> bool {
     let Part::Columns { lower, upper, .. } = map.part else { return true };
-    spatial(map).zip(lower.iter().zip(&upper)).all(|(axis, (lower, upper))| {
+    map.spatial().zip(lower.iter().zip(&upper)).all(|(axis, (lower, upper))| {
         (i64::from(*lower)..=i64::from(map.last[axis]) + i64::from(*upper)).contains(&start[axis])
     })
 }

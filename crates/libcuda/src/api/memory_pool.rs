@@ -175,8 +175,9 @@ pub(crate) fn cuMemPoolDestroy(pool: CUmemoryPool) -> ApiResult {
 
 pub(crate) fn cuDeviceGetDefaultMemPool(pool_out: Out<'_, CUmemoryPool>, dev: CUdevice) -> ApiResult {
     let place = pool_out.required("pool_out")?;
-    driver()?.device(dev)?;
-    place.set(c_pool(driver()?.default_pool(on_device(dev))?));
+    let driver = driver()?;
+    driver.device(dev)?;
+    place.set(c_pool(driver.default_pool(on_device(dev))?));
     Ok(())
 }
 
@@ -215,9 +216,9 @@ pub(crate) fn cuMemSetMemPool(
     r#type: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> ApiResult {
-    let handle = pool_handle(pool);
-    driver()?.pool(handle)?;
-    driver()?.set_current_pool(place_of_current(location.get("location")?, r#type)?, handle)
+    let (driver, handle) = (driver()?, pool_handle(pool));
+    driver.pool(handle)?;
+    driver.set_current_pool(place_of_current(location.get("location")?, r#type)?, handle)
 }
 
 /// The kinds of handles that a descriptor of a pool is.

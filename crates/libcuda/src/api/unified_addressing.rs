@@ -161,10 +161,8 @@ pub(crate) fn cuMemPrefetchAsync_v2(
     flags: u32,
     hStream: CUstream,
 ) -> ApiResult {
-    let location = members::location(location);
-    location.check_kind()?;
     no_flags(u64::from(flags))?;
-    prefetch(devPtr, count, location, hStream, default)
+    prefetch(devPtr, count, members::location(location), hStream, default)
 }
 
 fn advice_of(advice: CUmem_advise, location: Location) -> DriverResult<Advice> {
@@ -190,7 +188,6 @@ pub(crate) fn cuMemAdvise_v2(
     location: CUmemLocation,
 ) -> ApiResult {
     let location = members::location(location);
-    location.check_kind()?;
     driver()?.advise_place(devPtr, count as u64, advice_of(advice, location)?, location)
 }
 

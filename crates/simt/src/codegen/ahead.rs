@@ -186,13 +186,20 @@ impl Writer<'_> {
             let leaps = self.compare("ugt", &step, &row);
             inside = self.binary("and", &inside, &leaps);
         }
-        let (fetch, on) = (self.fresh(), self.fresh());
-        self.line(format!("br i1 {}, label %L{fetch}, label %L{on}, !prof !2", inside.text));
-        self.label(&format!("L{fetch}"));
-        let later = self.at_address(&later).text;
-        for piece in pieces(self.plan, span) {
-            self.prefetch_lines(&later, piece.start as u32, (piece.end - piece.start) as u32, to);
-        }
+        self.fetch_where(&inside, ", !prof !2", |this| {
+            let later = this.at_address(&later).text;
+            for piece in pieces(this.plan, span) {
+                this.prefetch_lines(&later, piece.start as u32, (piece.end - piece.start) as u32, to);
+            }
+        });
+    }
+
+    /// Has lines fetched where something holds, of which is said how often it does.
+    fn fetch_where(&mut self, holds: &Val, how_often: &str, fetch: impl FnOnce(&mut Self)) {
+        let (here, on) = (self.fresh(), self.fresh());
+        self.line(format!("br i1 {}, label %L{here}, label %L{on}{how_often}", holds.text));
+        self.label(&format!("L{here}"));
+        fetch(self);
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
     }
@@ -246,7 +253,7 @@ impl Writer<'_> {
         let address = |inst: u32| self.plan.info.address_of(self.body(), inst);
         let before = self.body().blocks[self.plan.block_of[self.inst as usize] as usize].insts.start..self.inst;
         let seen = |inst: u32| address(inst) == address(self.inst) && self.row_step(inst).is_some();
-        if before.into_iter().any(seen) || self.plan.hull(self.inst).is_some_and(|(_, hull)| hull.first != self.inst) {
+        if before.into_iter().any(seen) || !self.begins_hull(self.inst) {
             return;
         }
         let place = self.at_address(&first).text;
@@ -297,19 +304,16 @@ impl Writer<'_> {
                 self.compare(if signed { "sgt" } else { "ugt" }, &end, &few)
             }
         };
-        let (fetch, on) = (self.fresh(), self.fresh());
-        self.line(format!("br i1 {}, label %L{fetch}, label %L{on}", many.text));
-        self.label(&format!("L{fetch}"));
-        let place = self.at_address(&first).text;
-        let lines = offsets
-            .into_iter()
-            .flat_map(|offset: i64| (0..gang.div_ceil(LINE)).map(move |line| offset + i64::from(gang + line * LINE)));
-        for line in lines.collect::<BTreeSet<_>>() {
-            let there = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {place}, i64 {line}")).text;
-            self.prefetch(&there, Cache::First);
-        }
-        self.line(format!("br label %L{on}"));
-        self.label(&format!("L{on}"));
+        self.fetch_where(&many, "", |this| {
+            let place = this.at_address(&first).text;
+            let lines = offsets.into_iter().flat_map(|offset: i64| {
+                (0..gang.div_ceil(LINE)).map(move |line| offset + i64::from(gang + line * LINE))
+            });
+            for line in lines.collect::<BTreeSet<_>>() {
+                let there = this.set(Ty::int(64, 0), format!("getelementptr i8, ptr {place}, i64 {line}")).text;
+                this.prefetch(&there, Cache::First);
+            }
+        });
     }
 
     /// Has the lines fetched that a gang loads some trips later in a loop that leaps through memory, plane after plane: processors that foresee rows foresee nothing beyond a page.
@@ -317,14 +321,10 @@ impl Writer<'_> {
         let block = self.plan.block_of[self.inst as usize];
         let inner = self.body().innermost_loops()[block as usize];
         let (Some(inner), Some(first)) = (inner, target.first.clone()) else { return };
-        if !self.plan.machine().fetches_rows
-            || self.team != 0
-            || !self.goes_by_plane(&self.body().loops[inner as usize])
-        {
-            return;
-        }
         let row = self.plan.access(self.inst).is_some_and(|(_, access)| is_global_row(access, AccessKind::Load));
-        if !row || self.plan.hull(self.inst).is_some_and(|(_, hull)| hull.first != self.inst) {
+        let by_gangs = self.plan.machine().fetches_rows && self.team == 0;
+        let first_of_row = row && self.begins_hull(self.inst);
+        if !by_gangs || !first_of_row || !self.goes_by_plane(&self.body().loops[inner as usize]) {
             return;
         }
         let [_, step] = self.since_last_trip(&first);
@@ -333,24 +333,26 @@ impl Writer<'_> {
         let trips = self.constant(step.ty, PLANES_AHEAD);
         let way = self.binary("mul", &step, &trips);
         let later = self.binary("add", &first, &way);
-        let (fetch, on) = (self.fresh(), self.fresh());
-        self.line(format!("br i1 {}, label %L{fetch}, label %L{on}", leaps.text));
-        self.label(&format!("L{fetch}"));
-        let later = self.at_address(&later).text;
-        self.prefetch_lines(&later, 0, self.lanes() * target.bytes, Cache::First);
-        self.line(format!("br label %L{on}"));
-        self.label(&format!("L{on}"));
+        self.fetch_where(&leaps, "", |this| {
+            let later = this.at_address(&later).text;
+            this.prefetch_lines(&later, 0, this.lanes() * target.bytes, Cache::First);
+        });
     }
 
     /// Whether a loop stores rows as it goes, and loads enough others for each.
     fn goes_by_plane(&self, inner: &Loop) -> bool {
-        let first = |inst: u32| self.plan.hull(inst).is_none_or(|(_, hull)| hull.first == inst);
         let rows = |kind| {
-            let all = self.plan.info.accesses.iter().filter(|access| is_global_row(access, kind) && first(access.inst));
-            all.filter(|access| inner.blocks.contains(&self.plan.block_of[access.inst as usize])).count()
+            let rows = self.plan.info.accesses.iter().filter(|access| is_global_row(access, kind));
+            let inside = rows.filter(|access| inner.blocks.contains(&self.plan.block_of[access.inst as usize]));
+            inside.filter(|access| self.begins_hull(access.inst)).count()
         };
         let stores = rows(AccessKind::Store);
         stores > 0 && rows(AccessKind::Load) > ROWS_OF_PLANE * stores
+    }
+
+    /// Whether an instruction is the first of those whose accesses are looked at together.
+    fn begins_hull(&self, inst: u32) -> bool {
+        self.plan.hull(inst).is_none_or(|(_, hull)| hull.first == inst)
     }
 
     /// Whether an instruction loads a row of a tile, in a kernel without loops.
@@ -359,9 +361,7 @@ impl Writer<'_> {
         let Some((_, access)) = self.plan.access(inst) else { return false };
         let many = gangs.cta[1] * gangs.cta[2] > 1 && (NARROW..=WIDE).contains(&(gangs.cta[0] * access.bytes));
         let once = self.body().loops.is_empty();
-        let first = self.plan.hull(inst).is_none_or(|(_, hull)| hull.first == inst);
-        let row = access.kind == AccessKind::Load && access.pattern == Pattern::Contiguous;
-        many && once && first && row && access.space == Space::Global
+        many && once && self.begins_hull(inst) && is_global_row(access, AccessKind::Load)
     }
 
     /// Has so many bytes fetched that begin so far behind a place.
