@@ -4,7 +4,8 @@
 //! when a kernel is decoded, and costs one indirect call for each warp instruction.
 
 use warploom_exec::memory::Gather;
-use warploom_numerics::matrix::{Accumulation, Arrays, Sizes, real};
+use warploom_numerics::matrix::{Accumulation, Sizes, real};
+use warploom_numerics::vector::Arrays;
 
 use crate::frame::{Row32, Row64};
 use crate::machine::{Flow, Machine};

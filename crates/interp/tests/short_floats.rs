@@ -3,7 +3,8 @@
 use warploom_interp::Processor;
 use warploom_interp_testing::{Device, Shape as Grid};
 use warploom_numerics::format::{E4m3, E5m2, F16, widen};
-use warploom_numerics::matrix::{Arrays, FactorFormat, Scheme, Sizes, real};
+use warploom_numerics::matrix::{FactorFormat, Scheme, Sizes, real};
+use warploom_numerics::vector::Arrays;
 use warploom_ptx::ir::{Element, Fragment, FragmentLayout, Shape};
 
 const ROWS: usize = 16;

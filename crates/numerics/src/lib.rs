@@ -29,6 +29,7 @@ pub mod random;
 pub mod rounding;
 pub mod scaled;
 pub mod texture;
+pub mod vector;
 pub mod video;
 
 pub use rounding::Rounding;

@@ -23,7 +23,7 @@ pub mod vector;
 pub use real::{Accumulation, Rounded};
 pub use scales::{Scale, Scales};
 pub use scheme::{FactorFormat, Scheme};
-pub use vector::{Arrays, Vectors};
+pub use vector::Vectors;
 
 /// Sizes of a product of panels: `a` has element (row, k) at `k * m + row`, `b` element (k, column) at `k * n + column`, `c` and `d`
 /// element (row, column) at `column * m + row`.

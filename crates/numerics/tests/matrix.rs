@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use warploom_numerics::matrix::block::{Left, Right, multiply_plain};
 use warploom_numerics::matrix::{
-    Accumulation, Arrays, FactorFormat, Rounded, Scale, Scales, Scheme, Sizes, Vectors, bytes, double, integer, real,
-    scales,
+    Accumulation, FactorFormat, Rounded, Scale, Scales, Scheme, Sizes, Vectors, bytes, double, integer, real, scales,
 };
+use warploom_numerics::vector::Arrays;
 use warploom_numerics::{Rounding, double as scalar};
 
 const ROWS: usize = 8;

@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use warploom_numerics::matrix::Vectors;
+use warploom_numerics::vector::WordVectors;
 
 use super::Memory;
-use super::gather::Gathers;
-use super::near::{BLOCK, Blocks, Room, apart, together};
+use super::near::{Gathers, Room, Rows, Words, near_in_rows, unaligned_bits};
 use crate::fault::AccessKind;
 
 /// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
@@ -52,7 +51,7 @@ pub struct Readable<'m> {
 
 /// Whether `size` bytes from each of these offsets on are among the first so many, at most 2^31, and offsets multiples of `size`, or of 8 if that is less.
 #[inline(always)]
-fn are_in<V: Vectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V::Words; P]) -> bool {
+fn are_in<V: WordVectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V::Words; P]) -> bool {
     /// Of offsets that are too large for an area.
     const SIGN: u32 = 1 << 31;
     let Some(last) = bytes.checked_sub(size) else { return false };
@@ -66,7 +65,7 @@ fn are_in<V: Vectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V:
 
 /// The bits that any of these have.
 #[inline(always)]
-fn bits<V: Vectors, const P: usize>(v: V, words: &[V::Words; P]) -> V::Words {
+fn bits<V: WordVectors, const P: usize>(v: V, words: &[V::Words; P]) -> V::Words {
     let mut bits = v.splat(0);
     for words in words {
         bits = v.or(bits, *words);
@@ -74,13 +73,7 @@ fn bits<V: Vectors, const P: usize>(v: V, words: &[V::Words; P]) -> V::Words {
     bits
 }
 
-/// Bits that the address of so many bytes has not got where it is a multiple of all of them, or of 8 where these are more.
-#[inline(always)]
-fn unaligned_bits(size: usize) -> u64 {
-    (size as u64).min(8) - 1
-}
-
-impl Readable<'_> {
+impl<'m> Readable<'m> {
     /// Loads `N` words (1, 2 or 4) for each lane of a block, from each of `P` places in each of `R` rows: so many bytes behind the start. What lies near in a row
     /// is loaded together, and no lane is looked at on its own. None, with nothing loaded, where a lane's words are not in the area or not aligned to all of them or 8
     /// bytes.
@@ -100,13 +93,13 @@ impl Readable<'_> {
             ($($row:literal)+) => {
                 $(if $row < R {
                     let offsets = &places[$row];
-                    let mut words = [[[0; BLOCK]; N]; P];
+                    let mut words = [[V::Lanes::default(); N]; P];
                     if !self.together(v, offsets, &mut words) {
                         if !are_in(v, bytes, 4 * N as u32, offsets) {
                             return None;
                         }
                         // SAFETY: each lane's words are in the area, which may be read, and aligned.
-                        unsafe { apart(v.gather(), start, &stored(v, offsets), &mut words) };
+                        unsafe { v.apart(start, offsets, &mut words) };
                     }
                     for (out, words) in out[$row].as_flattened_mut().iter_mut().zip(words.as_flattened()) {
                         *out = v.load(words);
@@ -125,23 +118,22 @@ impl Readable<'_> {
         self,
         v: V,
         offsets: &[V::Words; P],
-        words: &mut [[[u32; BLOCK]; N]; P],
+        words: &mut Words<V::Lanes, N, P>,
     ) -> bool {
         let mut room = Room::default();
         if v.any(v.and(bits(v, offsets), v.splat(4 * N as u32 - 1))) {
             return false;
         }
-        let numbers = offsets.map(
-            #[inline(always)]
-            |offsets| match N {
-                1 => v.shr::<2>(offsets),
-                2 => v.shr::<3>(offsets),
-                _ => v.shr::<4>(offsets),
-            },
-        );
-        let area = (self.start, self.bytes);
-        // SAFETY: all of the area may be read, and the start is aligned.
-        match unsafe { together::<4, N, P, 1, 1>(v.gather(), area, [[0]], &[stored(v, &numbers)], &mut room) } {
+        let mut numbers = *offsets;
+        for numbers in &mut numbers {
+            *numbers = match N {
+                1 => v.shr::<2>(*numbers),
+                2 => v.shr::<3>(*numbers),
+                _ => v.shr::<4>(*numbers),
+            };
+        }
+        let Some(rows) = self.rows::<V, 4, N, 1>([0]) else { return false };
+        match near_in_rows(v, [rows], &[numbers], &mut room) {
             Some([[near]]) => {
                 *words = *near;
                 true
@@ -150,46 +142,14 @@ impl Readable<'_> {
         }
     }
 
-    /// Loads elements of `R` rows for all lanes of each of `B` blocks: `N` words, or one of whose bytes the low `WIDTH` (1 or 2) are in memory, below zeros. Rows begin `rows`
-    /// bytes behind the start, and `numbers` are those of the elements in a row. None where elements do not lie near to each other in their row or not in the area, or rows are
+    /// Rows that begin so many bytes behind the start, to load elements of `N` words, or of `WIDTH` (1 or 2) bytes, from by windows. None where none lies in all of them, or they are
     /// not aligned to all of an element, or 8 bytes.
     #[inline(always)]
-    pub fn near_in_rows<
-        'r,
-        V: Gathers,
-        const WIDTH: usize,
-        const N: usize,
-        const P: usize,
-        const R: usize,
-        const B: usize,
-    >(
+    pub fn rows<V: Gathers, const WIDTH: usize, const N: usize, const R: usize>(
         self,
-        v: V,
-        rows: [[u32; R]; B],
-        numbers: &[[V::Words; P]; B],
-        room: &'r mut Room<N, P, R, B>,
-    ) -> Option<&'r Blocks<N, P, R, B>> {
-        let mut starts = self.start;
-        let mut all = [[[0; BLOCK]; P]; B];
-        for ((all, rows), numbers) in all.iter_mut().zip(rows).zip(numbers) {
-            *all = stored(v, numbers);
-            for row in rows {
-                starts |= u64::from(row);
-            }
-        }
-        if starts & unaligned_bits(WIDTH * N) != 0 {
-            return None;
-        }
-        // SAFETY: all of the area may be read, and rows are aligned.
-        unsafe { together::<WIDTH, N, P, R, B>(v.gather(), (self.start, self.bytes), rows, &all, room) }
+        rows: [u32; R],
+    ) -> Option<Rows<'m, V, WIDTH, N, R>> {
+        // SAFETY: all of the area may be read.
+        unsafe { Rows::new(self.start, self.bytes, rows) }
     }
-}
-
-/// Of each place, each lane's.
-#[inline(always)]
-fn stored<V: Vectors, const P: usize>(v: V, words: &[V::Words; P]) -> [[u32; BLOCK]; P] {
-    words.map(
-        #[inline(always)]
-        |words| v.store(words),
-    )
 }

@@ -1,7 +1,5 @@
 //! What the lanes of a warp load from addresses that have no pattern, once these have been checked.
 
-use warploom_numerics::matrix::{Arrays, Vectors};
-
 use super::lanes::{LANES, lanes};
 use super::scalar::Raw;
 
@@ -15,38 +13,6 @@ pub enum Gather {
     /// before all of them have left for the cache.
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),
-    /// With one load for each, and neighbours' bytes together with what AVX2 has to take them apart.
-    #[cfg(target_arch = "x86_64")]
-    Avx2(pulp::x86::V3),
-}
-
-/// Vectors that say how their processor loads. A value beside them would be one of three to a compiler, which then has to compile all that the others do as well.
-pub trait Gathers: Vectors {
-    /// How it loads.
-    fn gather(self) -> Gather;
-}
-
-impl Gathers for Arrays {
-    #[inline(always)]
-    fn gather(self) -> Gather {
-        Gather::OneByOne
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Gathers for pulp::x86::V3 {
-    #[inline(always)]
-    fn gather(self) -> Gather {
-        Gather::Avx2(self)
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Gathers for pulp::x86::V4 {
-    #[inline(always)]
-    fn gather(self) -> Gather {
-        Gather::Avx512(self)
-    }
 }
 
 /// Loads for the lanes of `mask` from the addresses in `bases` with `offset` added; other lanes of `out` keep what they hold.
@@ -78,9 +44,6 @@ pub(super) unsafe fn words(how: Gather, bases: &[u64; LANES], offset: u64, mask:
         // SAFETY: the caller's.
         Gather::OneByOne => unsafe { one_by_one(bases, offset, mask, out) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the caller's.
-        Gather::Avx2(_) => unsafe { one_by_one(bases, offset, mask, out) },
-        #[cfg(target_arch = "x86_64")]
         Gather::Avx512(token) => {
             for (part, (bases, out)) in bases.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {
                 let taken = (mask >> (8 * part)) as u8;
@@ -108,9 +71,6 @@ pub(super) unsafe fn doubles(how: Gather, bases: &[u64; LANES], offset: u64, mas
     match how {
         // SAFETY: the caller's.
         Gather::OneByOne => unsafe { one_by_one(bases, offset, mask, out) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the caller's.
-        Gather::Avx2(_) => unsafe { one_by_one(bases, offset, mask, out) },
         #[cfg(target_arch = "x86_64")]
         Gather::Avx512(token) => {
             for (part, (bases, out)) in bases.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {

@@ -3,6 +3,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
@@ -10,46 +11,39 @@ use bytemuck::must_cast;
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::{V3, V4};
 #[cfg(target_arch = "x86_64")]
-use warploom_numerics::matrix::Vectors;
+use warploom_numerics::vector::Eight;
+use warploom_numerics::vector::{Arrays, Lanes, WordVectors};
 
-use super::gather::Gather;
 use super::scalar::Raw;
 
-/// Lanes that are loaded for at once.
-pub const BLOCK: usize = 16;
-
 /// What is loaded: of each place, word by word, each lane's.
-pub(super) type Words<const N: usize, const P: usize> = [[[u32; BLOCK]; N]; P];
+pub(super) type Words<L, const N: usize, const P: usize> = [[L; N]; P];
 
-/// Elements that a window holds: as many as there are words in two vectors, so that one permutation takes a word of any of them.
-const WINDOW: u32 = 32;
-
-/// What is loaded of some blocks, by row, place and word.
-pub type Blocks<const N: usize, const P: usize, const R: usize, const B: usize> = [[Words<N, P>; R]; B];
+/// What is loaded of some blocks of lanes, by row, place and word.
+pub type Blocks<L, const N: usize, const P: usize, const R: usize, const B: usize> = [[Words<L, N, P>; R]; B];
 
 /// Room for that, of which nothing is written before it is loaded: zeros that nobody reads take as long to store as what replaces them.
 #[derive(Debug)]
-pub struct Room<const N: usize, const P: usize, const R: usize, const B: usize>(MaybeUninit<Blocks<N, P, R, B>>);
+pub struct Room<L, const N: usize, const P: usize, const R: usize, const B: usize>(MaybeUninit<Blocks<L, N, P, R, B>>);
 
-impl<const N: usize, const P: usize, const R: usize, const B: usize> Default for Room<N, P, R, B> {
+impl<L, const N: usize, const P: usize, const R: usize, const B: usize> Default for Room<L, N, P, R, B> {
     #[inline(always)]
     fn default() -> Self {
         Room(MaybeUninit::uninit())
     }
 }
 
-impl<const N: usize, const P: usize, const R: usize, const B: usize> Room<N, P, R, B> {
-    /// Part `part` of a block's words, in as many as `T` makes them.
+impl<L: Lanes, const N: usize, const P: usize, const R: usize, const B: usize> Room<L, N, P, R, B> {
+    /// A block's words.
     ///
     /// # Safety
-    /// There are such a block, row, place, word and part.
-    #[cfg(target_arch = "x86_64")]
+    /// There are such a block, row, place and word.
     #[inline(always)]
-    unsafe fn put<T: Copy>(&mut self, [block, row, place, word]: [usize; 4], part: usize, words: T) {
+    unsafe fn put(&mut self, [block, row, place, word]: [usize; 4], words: L) {
         let words_before = ((block * R + row) * P + place) * N + word;
         // SAFETY: the caller's; words have no padding, and lie as in arrays.
         unsafe {
-            self.0.as_mut_ptr().cast::<[u32; BLOCK]>().add(words_before).cast::<T>().add(part).write_unaligned(words);
+            self.0.as_mut_ptr().cast::<L>().add(words_before).write(words);
         }
     }
 
@@ -58,118 +52,238 @@ impl<const N: usize, const P: usize, const R: usize, const B: usize> Room<N, P, 
     /// # Safety
     /// All of it has been put there.
     #[inline(always)]
-    pub(super) unsafe fn filled(&self) -> &Blocks<N, P, R, B> {
+    unsafe fn filled(&self) -> &Blocks<L, N, P, R, B> {
         // SAFETY: the caller's.
         unsafe { self.0.assume_init_ref() }
     }
 }
 
-/// Loads elements for every lane of `B` blocks from each of `P` places in each of `R` rows, which begin `rows` bytes behind `start`: those of these numbers in a row, if all of a
-/// block lie near to each other, in a window among `bytes` from `start` on. An element is `N` words, or one whose low `WIDTH` bytes are in memory. None where they do not lie so,
-/// and where the processor has nothing for this.
-///
-/// # Safety
-/// As for [`Raw::read`], of all `bytes` from `start` on, which is a multiple of an element's bytes, or of 8 if that is less; so are all `rows`.
+/// Vectors whose lanes load from one area, as their processor does that.
+pub trait Gathers: WordVectors {
+    /// Elements that a window holds, if there is something to take one apart: as many as there are words in two vectors.
+    const WINDOW: Option<u32>;
+
+    /// [`near_in_rows`]: whether all words have been put there.
+    ///
+    /// # Safety
+    /// All windows that begin no further than the rows say may be read, meanwhile written by others too.
+    unsafe fn near<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+        self,
+        rows: [Rows<'_, Self, WIDTH, N, R>; B],
+        numbers: &[[Self::Words; P]; B],
+        room: &mut Room<Self::Lanes, N, P, R, B>,
+    ) -> bool;
+
+    /// Loads `N` words for every lane from `P` places, so many bytes behind `start`.
+    ///
+    /// # Safety
+    /// Each lane's words may be read, meanwhile written by others too, of which none lies 2^31 bytes behind `start` or further. They lie at multiples of all their bytes, or of 8 where these are more.
+    unsafe fn apart<const N: usize, const P: usize>(
+        self,
+        start: u64,
+        offsets: &[Self::Words; P],
+        out: &mut Words<Self::Lanes, N, P>,
+    );
+}
+
+/// Rows that elements are loaded from by windows, as they have been looked at.
+#[derive(Debug)]
+pub struct Rows<'m, V, const WIDTH: usize, const N: usize, const R: usize> {
+    /// Where they begin.
+    starts: [u64; R],
+    /// The last element that a window begins with.
+    most: u32,
+    within: PhantomData<(&'m (), V)>,
+}
+
+impl<V, const WIDTH: usize, const N: usize, const R: usize> Clone for Rows<'_, V, WIDTH, N, R> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V, const WIDTH: usize, const N: usize, const R: usize> Copy for Rows<'_, V, WIDTH, N, R> {}
+
+impl<V: Gathers, const WIDTH: usize, const N: usize, const R: usize> Rows<'_, V, WIDTH, N, R> {
+    /// Rows that begin `rows` bytes behind `start`, among `bytes` from there on. None where no window lies in all of them, or they are not aligned to all of an element, or 8 bytes.
+    ///
+    /// # Safety
+    /// As for [`Raw::read`], of all these bytes, as long as the rows live.
+    #[inline(always)]
+    pub(super) unsafe fn new(start: u64, bytes: u32, rows: [u32; R]) -> Option<Self> {
+        const { assert!(WIDTH == 4 || WIDTH < 4 && N == 1) };
+        let size = WIDTH * N;
+        let (mut last, mut all, mut starts) = (0, start, [start; R]);
+        for (start, row) in starts.iter_mut().zip(rows) {
+            last = last.max(row);
+            all |= u64::from(row);
+            *start += u64::from(row);
+        }
+        if all & unaligned_bits(size) != 0 {
+            return None;
+        }
+        let most = bytes.checked_sub(last)?.checked_sub(V::WINDOW? * size as u32)? / size as u32;
+        Some(Rows { starts, most, within: PhantomData })
+    }
+}
+
+/// Loads elements for every lane of `B` blocks from each of `P` places in each of `R` rows: those of these numbers in a row. An element is `N` words, or one whose low `WIDTH` (1 or 2) bytes are
+/// in memory, below zeros. None where elements do not lie near to each other in their row.
 #[inline(always)]
-pub(super) unsafe fn together<
+pub fn near_in_rows<
     'r,
+    V: Gathers,
     const WIDTH: usize,
     const N: usize,
     const P: usize,
     const R: usize,
     const B: usize,
 >(
-    how: Gather,
-    (start, bytes): (u64, u32),
-    rows: [[u32; R]; B],
-    numbers: &[[[u32; BLOCK]; P]; B],
-    room: &'r mut Room<N, P, R, B>,
-) -> Option<&'r Blocks<N, P, R, B>> {
-    const { assert!(WIDTH == 4 || WIDTH < 4 && N == 1) };
-    let size = (WIDTH * N) as u32;
-    let mut last = 0;
-    for row in rows.as_flattened() {
-        last = last.max(*row);
-    }
-    let most = bytes.checked_sub(last)?.checked_sub(window_of(how) * size)? / size;
-    let mut addresses = [[start; R]; B];
-    for (address, row) in addresses.as_flattened_mut().iter_mut().zip(rows.as_flattened()) {
-        *address += u64::from(*row);
-    }
-    let near = match how {
-        // SAFETY: the caller's.
-        #[cfg(target_arch = "x86_64")]
-        Gather::Avx512(token) => unsafe { near_512::<WIDTH, N, P, R, B>(token, addresses, most, numbers, room) },
-        // SAFETY: the caller's.
-        #[cfg(target_arch = "x86_64")]
-        Gather::Avx2(token) => unsafe { near_256::<WIDTH, N, P, R, B>(token, addresses, most, numbers, room) },
-        Gather::OneByOne => false,
-    };
-    // SAFETY: all words of what is near have been put there.
-    near.then(|| unsafe { room.filled() })
+    v: V,
+    rows: [Rows<'_, V, WIDTH, N, R>; B],
+    numbers: &[[V::Words; P]; B],
+    room: &'r mut Room<V::Lanes, N, P, R, B>,
+) -> Option<&'r Blocks<V::Lanes, N, P, R, B>> {
+    // SAFETY: windows that begin no further than the rows say lie in what may be read; all words of what is near have been put there.
+    unsafe { v.near::<WIDTH, N, P, R, B>(rows, numbers, room).then(|| room.filled()) }
 }
 
-/// Elements of a window.
+/// Bits that the address of so many bytes has not got where it is a multiple of all of them, or of 8 where these are more.
 #[inline(always)]
-fn window_of(how: Gather) -> u32 {
-    match how {
-        // Two vectors are half as much.
-        #[cfg(target_arch = "x86_64")]
-        Gather::Avx2(_) => WINDOW / 2,
-        _ => WINDOW,
-    }
+pub(super) fn unaligned_bits(size: usize) -> u64 {
+    (size as u64).min(8) - 1
 }
 
-/// The same of words anywhere.
+/// [`Gathers::apart`] of one place, with a load for each lane.
 ///
 /// # Safety
-/// As for [`Raw::read`], of each lane's words, of which none lies 2^31 bytes behind `start` or further. They lie at multiples of all their bytes, or of 8 where these are more.
+/// As for [`Gathers::apart`].
 #[inline(always)]
-pub(super) unsafe fn apart<const N: usize, const P: usize>(
-    how: Gather,
-    start: u64,
-    offsets: &[[u32; BLOCK]; P],
-    out: &mut Words<N, P>,
-) {
-    for (out, offsets) in out.iter_mut().zip(offsets) {
-        match (how, &mut out[..]) {
-            #[cfg(target_arch = "x86_64")]
-            (Gather::Avx512(token), [out]) => {
-                let isa = token.avx512f;
+unsafe fn one_by_one<L: Lanes>(start: u64, offsets: &mut L, out: &mut [L]) {
+    let offsets = offsets.as_mut();
+    if let [out] = out {
+        for (out, &mut offset) in out.as_mut().iter_mut().zip(offsets) {
+            // SAFETY: the caller's.
+            *out = unsafe { u32::read(start + u64::from(offset)) };
+        }
+        return;
+    }
+    for (index, pair) in out.chunks_exact_mut(2).enumerate() {
+        for (lane, &mut offset) in offsets.iter_mut().enumerate() {
+            // SAFETY: the caller's.
+            let value = unsafe { u64::read(start + u64::from(offset) + 8 * index as u64) };
+            (pair[0][lane], pair[1][lane]) = (value as u32, (value >> 32) as u32);
+        }
+    }
+}
+
+/// Without vectors.
+impl Gathers for Arrays {
+    const WINDOW: Option<u32> = None;
+
+    #[inline(always)]
+    unsafe fn near<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+        self,
+        _rows: [Rows<'_, Self, WIDTH, N, R>; B],
+        _numbers: &[[[u32; 16]; P]; B],
+        _room: &mut Room<[u32; 16], N, P, R, B>,
+    ) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    unsafe fn apart<const N: usize, const P: usize>(
+        self,
+        start: u64,
+        offsets: &[[u32; 16]; P],
+        out: &mut Words<[u32; 16], N, P>,
+    ) {
+        for (out, offsets) in out.iter_mut().zip(offsets) {
+            // SAFETY: the caller's.
+            unsafe { one_by_one(start, &mut { *offsets }, out) };
+        }
+    }
+}
+
+/// With one load for each, or neighbours' bytes together with what AVX2 has to take them apart.
+#[cfg(target_arch = "x86_64")]
+impl Gathers for Eight {
+    const WINDOW: Option<u32> = Some(WINDOW_256);
+
+    #[inline(always)]
+    unsafe fn near<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+        self,
+        rows: [Rows<'_, Self, WIDTH, N, R>; B],
+        numbers: &[[__m256i; P]; B],
+        room: &mut Room<[u32; 8], N, P, R, B>,
+    ) -> bool {
+        // SAFETY: the caller's.
+        unsafe { near_256::<WIDTH, N, P, R, B>(self.0, rows, numbers, room) }
+    }
+
+    #[inline(always)]
+    unsafe fn apart<const N: usize, const P: usize>(
+        self,
+        start: u64,
+        offsets: &[__m256i; P],
+        out: &mut Words<[u32; 8], N, P>,
+    ) {
+        for (out, offsets) in out.iter_mut().zip(offsets) {
+            let mut offsets = self.store(*offsets);
+            match &mut out[..] {
+                // SAFETY: the caller's.
+                [a, b, c, d] => unsafe { fours::<_, 2>(self, start, &mut offsets, must_cast, [a, b, c, d]) },
+                // SAFETY: the caller's.
+                out => unsafe { one_by_one(start, &mut offsets, out) },
+            }
+        }
+    }
+}
+
+/// With gathers, or neighbours' bytes together.
+#[cfg(target_arch = "x86_64")]
+impl Gathers for V4 {
+    const WINDOW: Option<u32> = Some(WINDOW_512);
+
+    #[inline(always)]
+    unsafe fn near<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+        self,
+        rows: [Rows<'_, Self, WIDTH, N, R>; B],
+        numbers: &[[__m512i; P]; B],
+        room: &mut Room<[u32; 16], N, P, R, B>,
+    ) -> bool {
+        // SAFETY: the caller's.
+        unsafe { near_512::<WIDTH, N, P, R, B>(self, rows, numbers, room) }
+    }
+
+    #[inline(always)]
+    unsafe fn apart<const N: usize, const P: usize>(
+        self,
+        start: u64,
+        offsets: &[__m512i; P],
+        out: &mut Words<[u32; 16], N, P>,
+    ) {
+        let isa = self.avx512f;
+        for (out, offsets) in out.iter_mut().zip(offsets) {
+            match &mut out[..] {
                 // SAFETY: the caller's; loads of aligned elements are not torn.
-                *out = must_cast(unsafe { isa._mm512_i32gather_ps::<1>(must_cast(*offsets), start as *const f32) });
-            }
-            #[cfg(target_arch = "x86_64")]
-            (Gather::Avx512(token), [low, high]) => {
-                let isa = token.avx512f;
-                let halves: [__m256i; 2] = must_cast(*offsets);
-                let pairs = halves.map(
-                    #[inline(always)]
+                [out] => *out = must_cast(unsafe { isa._mm512_i32gather_ps::<1>(*offsets, start as *const f32) }),
+                [low, high] => {
+                    let [first, second]: [__m256i; 2] = must_cast(*offsets);
                     // SAFETY: as above.
-                    |half| unsafe { isa._mm512_i32gather_pd::<1>(half, start as *const f64) },
-                );
-                split(&must_cast(pairs), low, high);
-            }
-            // SAFETY: the caller's.
-            #[cfg(target_arch = "x86_64")]
-            (Gather::Avx512(token), [a, b, c, d]) => unsafe { fours(token, start, offsets, [a, b, c, d]) },
-            // SAFETY: the caller's.
-            #[cfg(target_arch = "x86_64")]
-            (Gather::Avx2(token), [a, b, c, d]) => unsafe { fours(token, start, offsets, [a, b, c, d]) },
-            (_, [out]) => {
-                for (out, &offset) in out.iter_mut().zip(offsets) {
-                    // SAFETY: the caller's.
-                    *out = unsafe { u32::read(start + u64::from(offset)) };
+                    let pairs = unsafe {
+                        let base = start as *const f64;
+                        [isa._mm512_i32gather_pd::<1>(first, base), isa._mm512_i32gather_pd::<1>(second, base)]
+                    };
+                    split(&must_cast(pairs), low, high);
                 }
-            }
-            (_, out) => {
-                for (index, pair) in out.chunks_exact_mut(2).enumerate() {
-                    for (lane, &offset) in offsets.iter().enumerate() {
-                        // SAFETY: the caller's.
-                        let value = unsafe { u64::read(start + u64::from(offset) + 8 * index as u64) };
-                        (pair[0][lane], pair[1][lane]) = (value as u32, (value >> 32) as u32);
-                    }
-                }
+                // SAFETY: the caller's.
+                [a, b, c, d] => unsafe {
+                    fours::<_, 4>(self, start, &mut self.store(*offsets), must_cast, [a, b, c, d])
+                },
+                // SAFETY: the caller's.
+                out => unsafe { one_by_one(start, &mut self.store(*offsets), out) },
             }
         }
     }
@@ -178,7 +292,7 @@ pub(super) unsafe fn apart<const N: usize, const P: usize>(
 /// The low and the high words of pairs.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn split(pairs: &[u64; BLOCK], low: &mut [u32; BLOCK], high: &mut [u32; BLOCK]) {
+fn split(pairs: &[u64; 16], low: &mut [u32; 16], high: &mut [u32; 16]) {
     for ((low, high), pair) in low.iter_mut().zip(high).zip(pairs) {
         (*low, *high) = (*pair as u32, (*pair >> 32) as u32);
     }
@@ -195,6 +309,14 @@ unsafe fn vector<T: Copy>(address: u64) -> T {
     unsafe { (address as *const T).read_unaligned() }
 }
 
+/// Elements of a window.
+#[cfg(target_arch = "x86_64")]
+const WINDOW_512: u32 = 32;
+
+/// Half of them, as many as there are lanes.
+#[cfg(target_arch = "x86_64")]
+const BLOCK: usize = 16;
+
 /// Words of the elements of half a window that begins here, in order: those of one place in an element in a vector.
 ///
 /// # Safety
@@ -202,10 +324,10 @@ unsafe fn vector<T: Copy>(address: u64) -> T {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn half_512<const WIDTH: usize, const N: usize>(token: V4, from: u64) -> [__m512i; N] {
-    const EVEN: [u32; BLOCK] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
-    const ODD: [u32; BLOCK] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
-    const FIRST_TWO: [u32; BLOCK] = [0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29];
-    const LAST_TWO: [u32; BLOCK] = [2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31];
+    const EVEN: [u32; 16] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+    const ODD: [u32; 16] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+    const FIRST_TWO: [u32; 16] = [0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29];
+    const LAST_TWO: [u32; 16] = [2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31];
     const LOW_HALVES: i32 = 0x44;
     const HIGH_HALVES: i32 = 0xee;
     let isa = token.avx512f;
@@ -250,7 +372,7 @@ const FEW: u32 = 4;
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn few_512<const N: usize>(token: V4, from: u64) -> [__m512i; N] {
-    const EACH_FIRST: [u32; BLOCK] = [0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12];
+    const EACH_FIRST: [u32; 16] = [0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12];
     let isa = token.avx512f;
     // SAFETY: the caller's.
     let elements = unsafe { vector(from) };
@@ -266,7 +388,7 @@ unsafe fn few_512<const N: usize>(token: V4, from: u64) -> [__m512i; N] {
 /// and [`FEW`].
 ///
 /// # Safety
-/// As for [`Raw::read`], of [`WINDOW`] elements, each of which is aligned to all its bytes or to 8.
+/// As for [`Raw::read`], of [`WINDOW_512`] elements, each of which is aligned to all its bytes or to 8.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn window_512<const WIDTH: usize, const N: usize>(token: V4, from: u64, short: bool) -> [[__m512i; 2]; N] {
@@ -283,35 +405,34 @@ unsafe fn window_512<const WIDTH: usize, const N: usize>(token: V4, from: u64, s
     words
 }
 
-/// [`together`] of rows that begin at these addresses, where no window begins behind element `most`.
+/// [`Gathers::near`]
 ///
 /// # Safety
-/// As for [`together`], of all windows that begin no further.
+/// As for [`Gathers::near`], of all windows that begin no further.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn near_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
     token: V4,
-    rows: [[u64; R]; B],
-    most: u32,
-    numbers: &[[[u32; BLOCK]; P]; B],
-    room: &mut Room<N, P, R, B>,
+    rows: [Rows<'_, V4, WIDTH, N, R>; B],
+    numbers: &[[__m512i; P]; B],
+    room: &mut Room<[u32; 16], N, P, R, B>,
 ) -> bool {
     let isa = token.avx512f;
-    let beyond = isa._mm512_set1_epi32(!(WINDOW as i32 - 1));
+    let beyond = isa._mm512_set1_epi32(!(WINDOW_512 as i32 - 1));
     let mut firsts = [0; B];
     let mut within = [[isa._mm512_setzero_si512(); P]; B];
     let mut outside = [false; B];
     let mut short = [false; B];
     // Lanes that follow each other texel by texel ask for one more than there are of them, and begin somewhere in a line.
     let most_of_short = isa._mm512_set1_epi32((BLOCK as u32 + FEW) as i32);
-    let of_blocks = firsts.iter_mut().zip(&mut within).zip(&mut outside).zip(&mut short);
-    for ((((first, within), outside), short), numbers) in of_blocks.zip(numbers) {
+    let of_blocks = firsts.iter_mut().zip(&mut within).zip(&mut outside).zip(&mut short).zip(rows);
+    for (((((first, within), outside), short), rows), numbers) in of_blocks.zip(numbers) {
         // Lanes that follow each other go up: others are for two windows.
-        let least = from_line_512::<WIDTH, N>(token, least_512(token, most, numbers));
+        let least = from_line_512::<WIDTH, N>(token, least_512(token, rows.most, numbers));
         let each = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(least));
         let (mut all, mut furthest) = (isa._mm512_setzero_si512(), isa._mm512_setzero_si512());
         for (within, numbers) in within.iter_mut().zip(numbers) {
-            *within = isa._mm512_sub_epi32(must_cast(*numbers), each);
+            *within = isa._mm512_sub_epi32(*numbers, each);
             all = isa._mm512_or_si512(all, *within);
             furthest = isa._mm512_max_epu32(furthest, *within);
         }
@@ -326,14 +447,14 @@ unsafe fn near_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
                 let rows = rows[$block];
                 if outside[$block] {
                     // SAFETY: the caller's.
-                    if !unsafe { near_two_512::<WIDTH, N, P, R, B>(token, rows, most, &numbers[$block], $block, room) } {
+                    if !unsafe { near_two_512::<WIDTH, N, P, R, B>(token, rows, &numbers[$block], $block, room) } {
                         return false;
                     }
                 } else {
                     let first = u64::from(firsts[$block]) * (WIDTH * N) as u64;
                     // SAFETY: no window begins behind the last one, and there is this block.
                     unsafe {
-                        rows_512::<WIDTH, N, P, R, B>(token, rows, (first, short[$block]), within[$block], $block, room);
+                        rows_512::<WIDTH, N, P, R, B>(token, rows.starts, (first, short[$block]), within[$block], $block, room);
                     }
                 }
             })+
@@ -356,7 +477,7 @@ unsafe fn rows_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
     (first, short): (u64, bool),
     within: [__m512i; P],
     block: usize,
-    room: &mut Room<N, P, R, B>,
+    room: &mut Room<[u32; 16], N, P, R, B>,
 ) {
     macro_rules! load {
         ($($row:literal)+) => {
@@ -367,7 +488,7 @@ unsafe fn rows_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
                     for (word, [low, high]) in words.into_iter().enumerate() {
                         let words = token.avx512f._mm512_permutex2var_epi32(low, within, high);
                         // SAFETY: these are counted, and the caller's.
-                        unsafe { room.put([block, $row, place, word], 0, words) };
+                        unsafe { room.put([block, $row, place, word], must_cast(words)) };
                     }
                 }
             })+
@@ -380,10 +501,10 @@ unsafe fn rows_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
 /// Each lane's least number, and `most` at most.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn least_512<const P: usize>(token: V4, most: u32, numbers: &[[u32; BLOCK]; P]) -> __m512i {
+fn least_512<const P: usize>(token: V4, most: u32, numbers: &[__m512i; P]) -> __m512i {
     let mut least = token.avx512f._mm512_set1_epi32(most as i32);
     for numbers in numbers {
-        least = token.avx512f._mm512_min_epu32(least, must_cast(*numbers));
+        least = token.avx512f._mm512_min_epu32(least, *numbers);
     }
     least
 }
@@ -429,20 +550,19 @@ fn least_of_all_512(token: V4, numbers: __m512i) -> __m512i {
 #[inline(always)]
 unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
     token: V4,
-    rows: [u64; R],
-    most: u32,
-    numbers: &[[u32; BLOCK]; P],
+    rows: Rows<'_, V4, WIDTH, N, R>,
+    numbers: &[__m512i; P],
     block: usize,
-    room: &mut Room<N, P, R, B>,
+    room: &mut Room<[u32; 16], N, P, R, B>,
 ) -> bool {
     let isa = token.avx512f;
-    let beyond = isa._mm512_set1_epi32(!(WINDOW as i32 - 1));
-    let first = least_of_all_512(token, least_512(token, most, numbers));
+    let beyond = isa._mm512_set1_epi32(!(WINDOW_512 as i32 - 1));
+    let first = least_of_all_512(token, least_512(token, rows.most, numbers));
     let mut others = [0; P];
-    let mut second = isa._mm512_set1_epi32(most as i32);
+    let mut second = isa._mm512_set1_epi32(rows.most as i32);
     for (others, numbers) in others.iter_mut().zip(numbers) {
-        *others = isa._mm512_test_epi32_mask(isa._mm512_sub_epi32(must_cast(*numbers), first), beyond);
-        second = isa._mm512_mask_min_epu32(second, *others, second, must_cast(*numbers));
+        *others = isa._mm512_test_epi32_mask(isa._mm512_sub_epi32(*numbers, first), beyond);
+        second = isa._mm512_mask_min_epu32(second, *others, second, *numbers);
     }
     // The others are those before or behind some lane.
     let second = ends_512(token, second);
@@ -451,7 +571,7 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
     let second = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(second));
     let mut within = [[first; 2]; P];
     for ((within, numbers), others) in within.iter_mut().zip(numbers).zip(others) {
-        *within = [isa._mm512_sub_epi32(must_cast(*numbers), first), isa._mm512_sub_epi32(must_cast(*numbers), second)];
+        *within = [isa._mm512_sub_epi32(*numbers, first), isa._mm512_sub_epi32(*numbers, second)];
         if isa._mm512_mask_test_epi32_mask(others, within[1], beyond) != 0 {
             return false;
         }
@@ -461,16 +581,16 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
         ($($row:literal)+) => {
             $(if $row < R {
                 // SAFETY: neither window begins behind the last one.
-                let one = unsafe { window_512::<WIDTH, N>(token, rows[$row] + one, false) };
+                let one = unsafe { window_512::<WIDTH, N>(token, rows.starts[$row] + one, false) };
                 // SAFETY: the same.
-                let other = unsafe { window_512::<WIDTH, N>(token, rows[$row] + other, false) };
+                let other = unsafe { window_512::<WIDTH, N>(token, rows.starts[$row] + other, false) };
                 for (place, ([near, far], others)) in within.into_iter().zip(others).enumerate() {
                     for (word, (one, other)) in one.into_iter().zip(other).enumerate() {
                         let near = isa._mm512_permutex2var_epi32(one[0], near, one[1]);
                         let far = isa._mm512_permutex2var_epi32(other[0], far, other[1]);
                         let words = isa._mm512_mask_blend_epi32(others, near, far);
                         // SAFETY: these are counted, and the caller's.
-                        unsafe { room.put([block, $row, place, word], 0, words) };
+                        unsafe { room.put([block, $row, place, word], must_cast(words)) };
                     }
                 }
             })+
@@ -481,14 +601,20 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
     true
 }
 
-/// [`apart`] of four words.
+/// [`Gathers::apart`] of four words at one place, of four times `FOURS` lanes.
 ///
 /// # Safety
-/// As for [`apart`].
+/// As for [`Gathers::apart`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn fours<V: Vectors>(v: V, start: u64, offsets: &[u32; BLOCK], out: [&mut [u32; BLOCK]; 4]) {
-    let mut rows = [[[0u32; 4]; 4]; 4];
+unsafe fn fours<V: WordVectors, const FOURS: usize>(
+    v: V,
+    start: u64,
+    offsets: &mut V::Lanes,
+    lanes: impl Fn([[u32; 4]; FOURS]) -> V::Lanes,
+    out: [&mut V::Lanes; 4],
+) {
+    let mut rows = [[[0u32; 4]; FOURS]; 4];
     for (row, texels) in rows.iter_mut().enumerate() {
         for (four, texel) in texels.iter_mut().enumerate() {
             // SAFETY: the caller's.
@@ -496,58 +622,77 @@ unsafe fn fours<V: Vectors>(v: V, start: u64, offsets: &[u32; BLOCK], out: [&mut
         }
     }
     let [a, b, c, d] = rows;
-    let rows =
-        v.transpose([v.load(&must_cast(a)), v.load(&must_cast(b)), v.load(&must_cast(c)), v.load(&must_cast(d))]);
+    let rows = v.transpose([v.load(&lanes(a)), v.load(&lanes(b)), v.load(&lanes(c)), v.load(&lanes(d))]);
     for (out, row) in out.into_iter().zip(rows) {
         *out = v.store(row);
     }
 }
 
-/// [`window_512`] of half as many elements.
+/// Elements of a window.
+#[cfg(target_arch = "x86_64")]
+const WINDOW_256: u32 = 16;
+
+/// Half of them.
+#[cfg(target_arch = "x86_64")]
+const HALF_256: u32 = WINDOW_256 / 2;
+
+/// [`half_512`] of half as many elements.
 ///
 /// # Safety
-/// As for [`window_512`].
+/// As for [`half_512`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn window_256<const WIDTH: usize, const N: usize>(token: V3, from: u64) -> [[__m256i; 2]; N] {
+unsafe fn half_256<const WIDTH: usize, const N: usize>(token: V3, from: u64) -> [__m256i; N] {
     const EVEN: i32 = 0b10_00_10_00;
     const ODD: i32 = 0b11_01_11_01;
     const MIDDLE_EXCHANGED: i32 = 0b11_01_10_00;
     let (isa, floats) = (token.avx2, token.avx);
-    let mut words = [[floats._mm256_setzero_si256(); 2]; N];
-    for half in 0..2 {
-        let from = from + (half * BLOCK / 2 * WIDTH * N) as u64;
-        // SAFETY: the caller's.
-        unsafe {
-            match &mut words[..] {
-                [word] if WIDTH == 1 => word[half] = isa._mm256_cvtepu8_epi32(must_cast([vector::<u64>(from), 0])),
-                [word] if WIDTH == 2 => word[half] = isa._mm256_cvtepu16_epi32(vector(from)),
-                [word] => word[half] = vector(from),
-                [low, high] => {
-                    let [a, b] = [vector(from), vector(from + 32)];
-                    let [even, odd] = [floats._mm256_shuffle_ps::<EVEN>(a, b), floats._mm256_shuffle_ps::<ODD>(a, b)];
-                    low[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(must_cast(even));
-                    high[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(must_cast(odd));
-                }
-                [x, y, z, w] => {
-                    // Of each the element behind the four.
-                    let pair = |at: u64| floats._mm256_set_m128i(vector(from + 64 + 16 * at), vector(from + 16 * at));
-                    let [a, b, c, d] = [pair(0), pair(1), pair(2), pair(3)];
-                    let [low, high] = [isa._mm256_unpacklo_epi32(a, c), isa._mm256_unpackhi_epi32(a, c)];
-                    let [lower, higher] = [isa._mm256_unpacklo_epi32(b, d), isa._mm256_unpackhi_epi32(b, d)];
-                    x[half] = isa._mm256_unpacklo_epi32(low, lower);
-                    y[half] = isa._mm256_unpackhi_epi32(low, lower);
-                    z[half] = isa._mm256_unpacklo_epi32(high, higher);
-                    w[half] = isa._mm256_unpackhi_epi32(high, higher);
-                }
-                _ => {}
+    let mut words = [floats._mm256_setzero_si256(); N];
+    // SAFETY: the caller's.
+    unsafe {
+        match &mut words[..] {
+            [word] if WIDTH == 1 => *word = isa._mm256_cvtepu8_epi32(must_cast([vector::<u64>(from), 0])),
+            [word] if WIDTH == 2 => *word = isa._mm256_cvtepu16_epi32(vector(from)),
+            [word] => *word = vector(from),
+            [low, high] => {
+                let [a, b] = [vector(from), vector(from + 32)];
+                let [even, odd] = [floats._mm256_shuffle_ps::<EVEN>(a, b), floats._mm256_shuffle_ps::<ODD>(a, b)];
+                *low = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(must_cast(even));
+                *high = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(must_cast(odd));
             }
+            [x, y, z, w] => {
+                // Of each the element behind the four.
+                let pair = |at: u64| floats._mm256_set_m128i(vector(from + 64 + 16 * at), vector(from + 16 * at));
+                let [a, b, c, d] = [pair(0), pair(1), pair(2), pair(3)];
+                let [low, high] = [isa._mm256_unpacklo_epi32(a, c), isa._mm256_unpackhi_epi32(a, c)];
+                let [lower, higher] = [isa._mm256_unpacklo_epi32(b, d), isa._mm256_unpackhi_epi32(b, d)];
+                *x = isa._mm256_unpacklo_epi32(low, lower);
+                *y = isa._mm256_unpackhi_epi32(low, lower);
+                *z = isa._mm256_unpacklo_epi32(high, higher);
+                *w = isa._mm256_unpackhi_epi32(high, higher);
+            }
+            _ => {}
         }
     }
     words
 }
 
-/// [`near_512`] with a window of half as many elements for each half of the lanes.
+/// How far numbers lie behind the first lane's least one, and whether that is out of its window.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn within_256<const P: usize>(token: V3, least: __m256i, numbers: &[__m256i; P]) -> ([__m256i; P], bool) {
+    let (isa, floats) = (token.avx2, token.avx);
+    let first = isa._mm256_broadcastd_epi32(floats._mm256_castsi256_si128(least));
+    let mut within = [first; P];
+    let mut all = floats._mm256_setzero_si256();
+    for (within, numbers) in within.iter_mut().zip(numbers) {
+        *within = isa._mm256_sub_epi32(*numbers, first);
+        all = isa._mm256_or_si256(all, *within);
+    }
+    (within, floats._mm256_testz_si256(all, floats._mm256_set1_epi32(!(WINDOW_256 as i32 - 1))) == 0)
+}
+
+/// [`near_512`] with windows of half as many elements.
 ///
 /// # Safety
 /// As for [`near_512`].
@@ -555,50 +700,71 @@ unsafe fn window_256<const WIDTH: usize, const N: usize>(token: V3, from: u64) -
 #[inline(always)]
 unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
     token: V3,
-    rows: [[u64; R]; B],
-    most: u32,
-    numbers: &[[[u32; BLOCK]; P]; B],
-    room: &mut Room<N, P, R, B>,
+    rows: [Rows<'_, Eight, WIDTH, N, R>; B],
+    numbers: &[[__m256i; P]; B],
+    room: &mut Room<[u32; 8], N, P, R, B>,
 ) -> bool {
-    const HALF: usize = BLOCK / 2;
     let (isa, floats) = (token.avx2, token.avx);
-    let beyond = floats._mm256_set1_epi32(!(WINDOW as i32 / 2 - 1));
-    let last = floats._mm256_set1_epi32(HALF as i32 - 1);
+    let last = floats._mm256_set1_epi32(HALF_256 as i32 - 1);
     for (block, (rows, numbers)) in rows.into_iter().zip(numbers).enumerate() {
-        for half in 0..2 {
-            let mut own = [floats._mm256_setzero_si256(); P];
-            let mut least = floats._mm256_set1_epi32(most as i32);
-            for (own, numbers) in own.iter_mut().zip(numbers) {
-                *own = must_cast(numbers.as_chunks::<HALF>().0[half]);
-                least = isa._mm256_min_epu32(least, *own);
-            }
-            let least = isa._mm256_min_epu32(least, isa._mm256_permutevar8x32_epi32(least, last));
-            let first = isa._mm256_broadcastd_epi32(floats._mm256_castsi256_si128(least));
-            let mut all = floats._mm256_setzero_si256();
-            for own in &mut own {
-                *own = isa._mm256_sub_epi32(*own, first);
-                all = isa._mm256_or_si256(all, *own);
-            }
-            if floats._mm256_testz_si256(all, beyond) == 0 {
+        let mut least = floats._mm256_set1_epi32(rows.most as i32);
+        for numbers in numbers {
+            least = isa._mm256_min_epu32(least, *numbers);
+        }
+        // Lanes that follow each other mostly go up.
+        let (mut within, mut outside) = within_256(token, least, numbers);
+        if outside {
+            least = isa._mm256_min_epu32(least, isa._mm256_permutevar8x32_epi32(least, last));
+            (within, outside) = within_256(token, least, numbers);
+            if outside {
                 return false;
             }
-            let first = isa._mm256_cvtsi256_si32(least) as u32;
-            for (row, start) in rows.into_iter().enumerate() {
-                // SAFETY: the window does not begin behind the last one.
-                let words = unsafe { window_256::<WIDTH, N>(token, start + u64::from(first) * (WIDTH * N) as u64) };
-                for (place, index) in own.into_iter().enumerate() {
-                    // The bit that tells the second half from the first goes where blends look.
-                    let second = must_cast(isa._mm256_slli_epi32::<28>(index));
-                    for (word, [low, high]) in words.into_iter().enumerate() {
-                        let below = isa._mm256_permutevar8x32_epi32(low, index);
-                        let above = isa._mm256_permutevar8x32_epi32(high, index);
-                        let words = floats._mm256_blendv_ps(must_cast(below), must_cast(above), second);
-                        // SAFETY: these are counted.
-                        unsafe { room.put([block, row, place, word], half, words) };
-                    }
-                }
-            }
         }
+        let from = u64::from(isa._mm256_cvtsi256_si32(least) as u32) * (WIDTH * N) as u64;
+        // Mostly each place lies behind the one before: then half a window holds what all lanes have there.
+        let mut others = isa._mm256_and_si256(within[0], floats._mm256_set1_epi32(!(HALF_256 as i32 - 1)));
+        for (place, at) in within.iter().enumerate() {
+            let behind = isa._mm256_sub_epi32(*at, floats._mm256_set1_epi32(place as i32));
+            others = isa._mm256_or_si256(others, isa._mm256_xor_si256(behind, within[0]));
+        }
+        let follow = floats._mm256_testz_si256(others, others) != 0;
+        // Written out, as in `near_512`.
+        macro_rules! load {
+            ($($row:literal)+) => {
+                $(if $row < R {
+                    let from = rows.starts[$row] + from;
+                    if follow {
+                        for place in 0..P {
+                            // SAFETY: no window begins behind the last one, and this half of one begins no further than there are places in it.
+                            let words = unsafe { half_256::<WIDTH, N>(token, from + (place * WIDTH * N) as u64) };
+                            for (word, words) in words.into_iter().enumerate() {
+                                let words = isa._mm256_permutevar8x32_epi32(words, within[0]);
+                                // SAFETY: these are counted.
+                                unsafe { room.put([block, $row, place, word], must_cast(words)) };
+                            }
+                        }
+                    } else {
+                        // SAFETY: no window begins behind the last one.
+                        let low = unsafe { half_256::<WIDTH, N>(token, from) };
+                        // SAFETY: as above.
+                        let high = unsafe { half_256::<WIDTH, N>(token, from + u64::from(HALF_256) * (WIDTH * N) as u64) };
+                        for (place, within) in within.into_iter().enumerate() {
+                            // The bit that tells the second half from the first goes where blends look.
+                            let second = must_cast(isa._mm256_slli_epi32::<28>(within));
+                            for (word, (low, high)) in low.into_iter().zip(high).enumerate() {
+                                let low = isa._mm256_permutevar8x32_epi32(low, within);
+                                let high = isa._mm256_permutevar8x32_epi32(high, within);
+                                let words = floats._mm256_blendv_ps(must_cast(low), must_cast(high), second);
+                                // SAFETY: these are counted.
+                                unsafe { room.put([block, $row, place, word], must_cast(words)) };
+                            }
+                        }
+                    }
+                })+
+            };
+        }
+        const { assert!(R <= 2 && P <= HALF_256 as usize) };
+        load!(0 1);
     }
     true
 }
@@ -607,24 +773,47 @@ unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: 
 mod tests {
     use super::*;
 
-    /// What a processor loads from `memory`, and whether a window held it: nothing else loads less than a word.
-    fn loaded<const WIDTH: usize, const N: usize>(
-        how: Gather,
+    /// Lanes of a case: those of one vector, or of two.
+    const LANES: usize = 16;
+
+    fn lanes_of<V: Gathers>() -> usize {
+        V::Lanes::default().as_mut().len()
+    }
+
+    /// Numbers of some lanes, as vectors.
+    fn vectors<V: Gathers, const P: usize>(v: V, numbers: &[[u32; LANES]; P], first: usize) -> [V::Words; P] {
+        numbers.map(|numbers| {
+            let mut lanes = V::Lanes::default();
+            lanes.as_mut().copy_from_slice(&numbers[first..first + lanes_of::<V>()]);
+            v.load(&lanes)
+        })
+    }
+
+    /// What a processor loads from `memory`, and whether windows held it: nothing else loads less than a word.
+    fn loaded<V: Gathers, const WIDTH: usize, const N: usize>(
+        v: V,
         memory: &[u64],
-        numbers: &[[u32; BLOCK]; 2],
-    ) -> (bool, Words<N, 2>) {
+        numbers: &[[u32; LANES]; 2],
+    ) -> (bool, Words<[u32; LANES], N, 2>) {
         let (start, bytes) = (memory.as_ptr() as u64, 8 * memory.len() as u32);
-        let mut room = Room::default();
-        // SAFETY: the memory is initialised, lives longer than the call, and nobody writes it.
-        let near = unsafe { together::<WIDTH, N, 2, 1, 1>(how, (start, bytes), [[0]], &[*numbers], &mut room) };
-        let together = near.is_some();
-        let [[mut out]] = near.copied().unwrap_or([[[[[0; BLOCK]; N]; 2]]]);
-        if !together && WIDTH == 4 {
-            let offsets = numbers.map(|numbers| numbers.map(|number| number * (4 * N) as u32));
-            // SAFETY: as above; the offsets of tests are aligned, and of words in it.
-            unsafe { apart(how, start, &offsets, &mut out) };
+        let (mut together, mut all) = (true, [[[0; LANES]; N]; 2]);
+        for first in (0..LANES).step_by(lanes_of::<V>()) {
+            let mut room = Room::default();
+            // SAFETY: the memory is initialised, lives longer than the call, and nobody writes it.
+            let rows = unsafe { Rows::<V, WIDTH, N, 1>::new(start, bytes, [0]) };
+            let near = rows.and_then(|rows| near_in_rows(v, [rows], &[vectors(v, numbers, first)], &mut room));
+            together &= near.is_some();
+            let mut out = near.map_or([[V::Lanes::default(); N]; 2], |[[near]]| *near);
+            if near.is_none() && WIDTH == 4 {
+                let offsets = numbers.map(|numbers| numbers.map(|number| number * (4 * N) as u32));
+                // SAFETY: as above; the offsets of tests are aligned, and of words in it.
+                unsafe { v.apart(start, &vectors(v, &offsets, first), &mut out) };
+            }
+            for (all, out) in all.as_flattened_mut().iter_mut().zip(out.as_flattened_mut()) {
+                all[first..first + lanes_of::<V>()].copy_from_slice(out.as_mut());
+            }
         }
-        (together, out)
+        (together, all)
     }
 
     /// Words of an element.
@@ -634,36 +823,18 @@ mod tests {
         (0..size.min(4)).fold(0, |value, byte| value | u32::from(bytes[at + byte]) << (8 * byte))
     }
 
-    fn all_ways() -> Vec<Gather> {
-        let mut ways = vec![Gather::OneByOne];
-        #[cfg(target_arch = "x86_64")]
-        {
-            ways.extend(V3::try_new().map(Gather::Avx2));
-            ways.extend(V4::try_new().map(Gather::Avx512));
-        }
-        ways
-    }
-
-    fn is_avx512(how: Gather) -> bool {
-        match how {
-            #[cfg(target_arch = "x86_64")]
-            Gather::Avx512(_) => true,
-            _ => false,
-        }
-    }
-
-    fn check<const WIDTH: usize, const N: usize>() {
+    fn check<V: Gathers, const WIDTH: usize, const N: usize>(v: V) {
         let memory: Vec<u64> = (0..256u64).map(|at| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let most = 2048 / (WIDTH * N) as u32 - 1;
-        let neighbours = |first: u32| -> [u32; BLOCK] { std::array::from_fn(|lane| (first + lane as u32).min(most)) };
-        let scattered = |by: u32| -> [u32; BLOCK] { std::array::from_fn(|lane| (lane as u32 * by + by) % (most + 1)) };
-        let back: [u32; BLOCK] = std::array::from_fn(|lane| (BLOCK - lane) as u32);
+        let neighbours = |first: u32| -> [u32; LANES] { std::array::from_fn(|lane| (first + lane as u32).min(most)) };
+        let scattered = |by: u32| -> [u32; LANES] { std::array::from_fn(|lane| (lane as u32 * by + by) % (most + 1)) };
+        let back: [u32; LANES] = std::array::from_fn(|lane| (LANES - lane) as u32);
         // The first of the lanes at the other end.
-        let mut wrapped: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(1).min(most));
-        let wrapped_within: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(9) % (most + 1));
+        let mut wrapped: [u32; LANES] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(1).min(most));
+        let wrapped_within: [u32; LANES] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(9) % (most + 1));
         let by_steps = |first: u32| std::array::from_fn(|lane| first + lane as u32 * 3 / 2);
         // In the middle, at both ends, behind which there is nothing, turned round, by more than one, and all over.
-        let cases: [[[u32; BLOCK]; 2]; 11] = [
+        let cases: [[[u32; LANES]; 2]; 11] = [
             [neighbours(20), neighbours(21)],
             [by_steps(20), by_steps(21)],
             [neighbours(0), neighbours(0)],
@@ -676,76 +847,88 @@ mod tests {
             [scattered(37), neighbours(5)],
             [scattered(11), scattered(53)],
         ];
-        for how in all_ways() {
-            for numbers in &cases {
-                let (together, got) = loaded::<WIDTH, N>(how, &memory, numbers);
-                let expected: Words<N, 2> = numbers.map(|numbers| {
-                    std::array::from_fn(|word| numbers.map(|number| element(&memory, WIDTH * N, 0, number, word)))
-                });
-                assert!(got == expected || WIDTH < 4 && !together, "{how:?} {WIDTH} {N} {numbers:?}");
-            }
-            // Another window may hold one that lies beyond, but not all behind one that lies before.
-            let windows = !matches!(how, Gather::OneByOne);
-            for (lane, number, two) in [(7, 0, false), (9, most, is_avx512(how))] {
-                let mut numbers = cases[0];
-                numbers[1][lane] = number;
-                let together = loaded::<WIDTH, N>(how, &memory, &numbers).0;
-                assert_eq!(together, two, "{how:?} {WIDTH} {N} {lane} {number}");
-            }
-            assert_eq!(loaded::<WIDTH, N>(how, &memory, &cases[0]).0, windows, "{how:?} {WIDTH} {N}");
-            // Two windows hold what is at two ends, and not what is in three places.
-            let two = is_avx512(how);
-            assert_eq!(loaded::<WIDTH, N>(how, &memory, &[wrapped, neighbours(0)]).0, two, "{how:?} {WIDTH} {N}");
-            assert_eq!(
-                loaded::<WIDTH, N>(how, &memory, &[wrapped_within, wrapped_within]).0,
-                two,
-                "{how:?} {WIDTH} {N}"
-            );
-            wrapped[1] = most / 2;
-            assert!(!loaded::<WIDTH, N>(how, &memory, &[wrapped, neighbours(0)]).0, "{how:?} {WIDTH} {N}");
-            wrapped[1] = 0;
-            if windows {
-                rows::<WIDTH, N>(how, &memory);
-            }
+        let windows = V::WINDOW.is_some();
+        // Two windows hold what is at two ends, and not what is in three places.
+        let two = windows && lanes_of::<V>() == LANES;
+        for numbers in &cases {
+            let (together, got) = loaded::<V, WIDTH, N>(v, &memory, numbers);
+            let expected: Words<[u32; LANES], N, 2> = numbers.map(|numbers| {
+                std::array::from_fn(|word| numbers.map(|number| element(&memory, WIDTH * N, 0, number, word)))
+            });
+            assert!(got == expected || WIDTH < 4 && !together, "{windows} {two} {WIDTH} {N} {numbers:?}");
+        }
+        // Another window may hold one that lies beyond, but not all behind one that lies before.
+        for (lane, number, held) in [(7, 0, false), (9, most, two)] {
+            let mut numbers = cases[0];
+            numbers[1][lane] = number;
+            let together = loaded::<V, WIDTH, N>(v, &memory, &numbers).0;
+            assert_eq!(together, held, "{windows} {two} {WIDTH} {N} {lane} {number}");
+        }
+        assert_eq!(loaded::<V, WIDTH, N>(v, &memory, &cases[0]).0, windows, "{windows} {two} {WIDTH} {N}");
+        assert_eq!(loaded::<V, WIDTH, N>(v, &memory, &[wrapped, neighbours(0)]).0, two, "{windows} {two} {WIDTH} {N}");
+        assert_eq!(
+            loaded::<V, WIDTH, N>(v, &memory, &[wrapped_within, wrapped_within]).0,
+            two,
+            "{windows} {two} {WIDTH} {N}"
+        );
+        wrapped[1] = most / 2;
+        assert!(!loaded::<V, WIDTH, N>(v, &memory, &[wrapped, neighbours(0)]).0, "{windows} {two} {WIDTH} {N}");
+        if windows {
+            rows::<V, WIDTH, N>(v, &memory);
         }
     }
 
     /// Two rows of two blocks are loaded as each is, and none that ends too early, and not both blocks where one lies elsewhere.
-    fn rows<const WIDTH: usize, const N: usize>(how: Gather, memory: &[u64]) {
+    fn rows<V: Gathers, const WIDTH: usize, const N: usize>(v: V, memory: &[u64]) {
         let neighbours = |first: u32| [0, 1].map(|by| std::array::from_fn(|lane| first + by + lane as u32));
-        let mut numbers: [[[u32; BLOCK]; 2]; 2] = [neighbours(3), neighbours(1)];
+        let mut numbers: [[[u32; LANES]; 2]; 2] = [neighbours(3), neighbours(1)];
         let address = memory.as_ptr() as u64;
-        let load = |rows: [[u32; 2]; 2], numbers: &[[[u32; BLOCK]; 2]; 2]| {
+        let load = |rows: [[u32; 2]; 2], numbers: &[[[u32; LANES]; 2]; 2]| {
             let mut room = Room::default();
             // SAFETY: as in `loaded`.
-            unsafe { together::<WIDTH, N, 2, 2, 2>(how, (address, 1024), rows, numbers, &mut room) }.copied()
+            let [one, other] = rows.map(|rows| unsafe { Rows::<V, WIDTH, N, 2>::new(address, 1024, rows) });
+            let numbers = [vectors(v, &numbers[0], 0), vectors(v, &numbers[1], 0)];
+            near_in_rows(v, [one?, other?], &numbers, &mut room).copied()
         };
         let starts = [[416, 96], [64, 160]];
         let out = load(starts, &numbers).expect("they are near");
         for ((out, starts), numbers) in out.iter().zip(starts).zip(&numbers) {
             for (out, row) in out.iter().zip(starts) {
-                let expected: Words<N, 2> = numbers.map(|numbers: [u32; BLOCK]| {
-                    std::array::from_fn(|word| {
-                        numbers.map(|number| element(memory, WIDTH * N, row as usize, number, word))
-                    })
-                });
-                assert_eq!(*out, expected, "{how:?} {WIDTH} {N} {row}");
+                for (out, numbers) in out.iter().zip(numbers) {
+                    for (word, lanes) in out.iter().enumerate() {
+                        let of = |lane: usize| element(memory, WIDTH * N, row as usize, numbers[lane], word);
+                        assert!((0..lanes_of::<V>()).all(|lane| lanes[lane] == of(lane)), "{WIDTH} {N} {row}");
+                    }
+                }
             }
         }
-        for end in [1008, 1016, 1024] {
-            assert_eq!(load([[0, 64], [0, end]], &numbers), None, "{how:?} {WIDTH} {N} {end}");
+        for end in [1024 - lanes_of::<V>() as u32, 1016, 1024] {
+            assert_eq!(load([[0, 64], [0, end]], &numbers), None, "{WIDTH} {N} {end}");
         }
         numbers[1][1][5] = 60;
         numbers[1][0][6] = 110;
-        assert_eq!(load(starts, &numbers), None, "{how:?} {WIDTH} {N}");
+        assert_eq!(load(starts, &numbers), None, "{WIDTH} {N}");
     }
 
     #[test]
     fn near_elements_are_those_of_memory() {
-        check::<1, 1>();
-        check::<2, 1>();
-        check::<4, 1>();
-        check::<4, 2>();
-        check::<4, 4>();
+        of_all_sizes(Arrays);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(v) = V3::try_new() {
+                of_all_sizes(Eight(v));
+            }
+            if let Some(v) = V4::try_new() {
+                of_all_sizes(v);
+            }
+        }
+    }
+
+    fn of_all_sizes<V: Gathers>(v: V) {
+        check::<V, 1, 1>(v);
+        check::<V, 2, 1>(v);
+        check::<V, 4, 1>(v);
+        check::<V, 4, 2>(v);
+        check::<V, 4, 4>(v);
     }
 }

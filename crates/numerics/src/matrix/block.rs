@@ -6,6 +6,7 @@
 use super::real::{Accumulation, Rounded};
 use super::vector::Vectors;
 use crate::format::{F32, Format};
+use crate::vector::WordVectors;
 
 /// Rows of a block.
 pub const ROWS: usize = 16;
@@ -17,7 +18,7 @@ pub type Rows = [[u32; ROWS]; 4];
 /// Eight columns of `b`, of each the same four `k`: `.f32`.
 pub type Columns = [u32; 4 * COLUMNS];
 /// Eight columns of `d`: `.f32`.
-pub type Sums<V> = [<V as Vectors>::Words; COLUMNS];
+pub type Sums<V> = [<V as WordVectors>::Words; COLUMNS];
 
 /// How the sums of [`multiply_plain`] are rounded: to `.f32`.
 pub const PLAIN: Rounded = Rounded::Truncated(23);

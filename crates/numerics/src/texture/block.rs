@@ -1,4 +1,4 @@
-//! The same for sixteen lanes at once, for axes without a border and without offsets: what [`Axis`] and [`blend`](super::blend) say of one.
+//! The same for as many lanes at once as a processor has, for axes without a border and without offsets: what [`Axis`] and [`blend`](super::blend) say of one.
 
 use super::axis::{Axis, Outside, step_bits};
 use super::channel::{Numbers, SRGB_BITS, SRGB_LINE, srgb_term};
@@ -106,7 +106,7 @@ impl Ruler {
         }
     }
 
-    /// [`Axis::between`] of sixteen.
+    /// [`Axis::between`] of all lanes.
     #[inline(always)]
     pub fn between<V: SamplingVectors>(&self, v: V, coordinates: V::Words) -> Between<V::Words> {
         // From the centre of the texel before the first, halves up: 256ths are one bit further up.
@@ -127,7 +127,7 @@ impl Ruler {
         Between { pair: [first, second], weight }
     }
 
-    /// [`Axis::nearest`] of sixteen.
+    /// [`Axis::nearest`] of all lanes.
     #[inline(always)]
     pub fn nearest<V: SamplingVectors>(&self, v: V, coordinates: V::Words) -> V::Words {
         self.inside(v, v.shr::<POSITION_BITS>(self.position(v, coordinates)))
@@ -171,7 +171,7 @@ macro_rules! four {
     }};
 }
 
-/// The same `.f32` sixteen times.
+/// The same `.f32` in all lanes.
 #[inline(always)]
 fn float<V: SamplingVectors>(v: V, value: f32) -> V::Words {
     v.splat(value.to_bits())
@@ -224,7 +224,7 @@ pub fn blend<V: SamplingVectors, const WIDTH: usize, const B: usize>(
             Numbers::Float => words,
             Numbers::Srgb => {
                 let mut words = v.store(words);
-                for word in &mut words {
+                for word in words.as_mut() {
                     *word = srgb_term((*word >> shift) as u8);
                 }
                 v.load(&words)
@@ -343,7 +343,7 @@ pub fn terms_of<V: SamplingVectors, const N: usize, const B: usize>(
                     wrong = v.or(wrong, $wrong(v, *four));
                 }
             }
-            !v.any(v.and(wrong, v.splat($signs)))
+            !v.any_of(wrong, $signs)
         }};
     }
     match numbers {
@@ -433,7 +433,7 @@ fn below_normal_halves<V: SamplingVectors>(v: V, means: V::Words) -> V::Words {
 
 /// Sums of any floats, with their weights. A call: beside the code of the others it would take registers from them.
 #[inline(never)]
-fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], parts: &[[u32; 16]; 4]) -> [u32; 16] {
+fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[V::Lanes; 4], parts: &[V::Lanes; 4]) -> V::Lanes {
     v.run(
         #[inline(always)]
         || {
@@ -449,8 +449,8 @@ fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], pa
                     return v.store(means);
                 }
             }
-            let mut out = [0; 16];
-            for (lane, out) in out.iter_mut().enumerate() {
+            let mut out = V::Lanes::default();
+            for (lane, out) in out.as_mut().iter_mut().enumerate() {
                 let terms = four!(terms, term => term[lane]);
                 let weights = four!(parts, part => (f32::from_bits(part[lane]) * UNIT as f32) as u32);
                 *out = blend_square(numbers, &terms, &weights);
@@ -550,7 +550,7 @@ fn are_plain<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> bool {
     let large = v.sub(least, v.splat(LEAST));
     let unsigned = v.sub(v.splat(i32::MAX as u32 - 1), before);
     let wrong = v.or(v.or(near, finite), v.or(large, unsigned));
-    !v.any(v.and(wrong, v.splat(SIGN)))
+    !v.any_of(wrong, SIGN)
 }
 
 #[cfg(test)]
@@ -559,7 +559,7 @@ mod tests {
 
     use super::super::{blend as blend_one, square_weights};
     use super::*;
-    use crate::matrix::{Arrays, Vectors};
+    use crate::vector::{Arrays, WordVectors};
 
     /// Of all processors that this one is, the same.
     macro_rules! for_each {
@@ -567,25 +567,40 @@ mod tests {
             $check(Arrays, $($with),*)?;
             #[cfg(target_arch = "x86_64")]
             {
-                pulp::x86::V3::try_new().map_or(Ok(()), |v| $check(v, $($with),*))?;
+                pulp::x86::V3::try_new().map_or(Ok(()), |v| $check(crate::vector::Eight(v), $($with),*))?;
                 pulp::x86::V4::try_new().map_or(Ok(()), |v| $check(v, $($with),*))?;
             }
         };
     }
 
+    /// As many as a vector has, again and again.
+    fn blocks<V: SamplingVectors, T>(all: &[T; 16]) -> std::slice::Chunks<'_, T> {
+        all.chunks(V::Lanes::default().as_mut().len())
+    }
+
+    fn lanes_of<V: SamplingVectors, T>(v: V, from: &[T], word: impl Fn(&T) -> u32) -> V::Words {
+        let mut lanes = V::Lanes::default();
+        for (lane, from) in lanes.as_mut().iter_mut().zip(from) {
+            *lane = word(from);
+        }
+        v.load(&lanes)
+    }
+
     fn sampled_as_one_by_one<V: SamplingVectors>(v: V, axis: Axis, at: &[f32; 16]) -> Result<(), TestCaseError> {
-        let coordinates = v.load(&at.map(f32::to_bits));
         let ruler = Ruler::new(&axis);
-        let Between { pair, weight } = ruler.between(v, coordinates);
-        let (pair, weight) = (pair.map(|texels| v.store(texels)), v.store(weight).map(f32::from_bits));
-        let texels = v.store(ruler.nearest(v, coordinates));
-        for (lane, at) in at.iter().enumerate() {
-            let (expected, share) = axis.between(*at, 0);
-            prop_assert_eq!(pair.map(|texels| Some(texels[lane])), expected, "{:?} {}", axis, at);
-            if expected[0] != expected[1] {
-                prop_assert_eq!((weight[lane] * UNIT as f32) as u32, share, "{:?} {}", axis, at);
+        for at in blocks::<V, _>(at) {
+            let coordinates = lanes_of(v, at, |at| at.to_bits());
+            let Between { pair, weight } = ruler.between(v, coordinates);
+            let (pair, weight) = (pair.map(|texels| v.store(texels)), v.store(weight));
+            let texels = v.store(ruler.nearest(v, coordinates));
+            for (lane, at) in at.iter().enumerate() {
+                let (expected, share) = axis.between(*at, 0);
+                prop_assert_eq!(pair.map(|texels| Some(texels[lane])), expected, "{:?} {}", axis, at);
+                if expected[0] != expected[1] {
+                    prop_assert_eq!((f32::from_bits(weight[lane]) * UNIT as f32) as u32, share, "{:?} {}", axis, at);
+                }
+                prop_assert_eq!(Some(texels[lane]), axis.nearest(*at, 0), "{:?} {}", axis, at);
             }
-            prop_assert_eq!(Some(texels[lane]), axis.nearest(*at, 0), "{:?} {}", axis, at);
         }
         Ok(())
     }
@@ -685,36 +700,38 @@ mod tests {
         lanes: &[Lane; 16],
         shift: u32,
     ) -> Result<(), TestCaseError> {
-        let row = |of: &dyn Fn(&Lane) -> u32| v.load(&lanes.each_ref().map(of));
-        let part = |of: &dyn Fn(&Lane) -> u32| row(&|lane| (of(lane) as f32 / UNIT as f32).to_bits());
-        let weights = Weights::new(v, part(&|lane| lane.1), part(&|lane| lane.2));
-        let corners = [0, 1, 2, 3].map(|corner| row(&|lane| lane.0[corner]));
-        let shift = match numbers.bits() {
-            32 => 0,
-            8 => shift * 8,
-            _ => shift / 2 * 16,
-        };
-        let known = terms_of(v, numbers, &[[corners]]);
-        let got = v.store(blend::<V, 4, 1>(v, numbers, known, &[weights], &[corners], shift)[0]);
-        for (lane, (words, x, y)) in lanes.iter().enumerate() {
-            let terms = words.map(|word| match numbers {
-                Numbers::Float | Numbers::Whole { bits: 32, .. } => word,
-                Numbers::Half => crate::format::widen::<crate::format::F16>(word >> shift & 0xffff).to_bits(),
-                Numbers::Srgb => srgb_term((word >> shift) as u8),
-                Numbers::Unsigned8 | Numbers::Whole { bits: 8, signed: false } => word >> shift & 0xff,
-                Numbers::Unsigned16 | Numbers::Whole { signed: false, .. } => word >> shift & 0xffff,
-                Numbers::Signed8 | Numbers::Whole { bits: 8, .. } => (word >> shift) as i8 as u32,
-                Numbers::Signed16 | Numbers::Whole { .. } => (word >> shift) as i16 as u32,
-            });
-            let weights = square_weights(UNIT, *x, *y);
-            prop_assert_eq!(
-                got[lane],
-                blend_one(numbers, &terms, &weights),
-                "{:?} {:x?} {:?}",
-                numbers,
-                terms,
-                weights
-            );
+        for lanes in blocks::<V, _>(lanes) {
+            let row = |of: &dyn Fn(&Lane) -> u32| lanes_of(v, lanes, of);
+            let part = |of: &dyn Fn(&Lane) -> u32| row(&|lane| (of(lane) as f32 / UNIT as f32).to_bits());
+            let weights = Weights::new(v, part(&|lane| lane.1), part(&|lane| lane.2));
+            let corners = [0, 1, 2, 3].map(|corner| row(&|lane| lane.0[corner]));
+            let shift = match numbers.bits() {
+                32 => 0,
+                8 => shift * 8,
+                _ => shift / 2 * 16,
+            };
+            let known = terms_of(v, numbers, &[[corners]]);
+            let got = v.store(blend::<V, 4, 1>(v, numbers, known, &[weights], &[corners], shift)[0]);
+            for (lane, (words, x, y)) in lanes.iter().enumerate() {
+                let terms = words.map(|word| match numbers {
+                    Numbers::Float | Numbers::Whole { bits: 32, .. } => word,
+                    Numbers::Half => crate::format::widen::<crate::format::F16>(word >> shift & 0xffff).to_bits(),
+                    Numbers::Srgb => srgb_term((word >> shift) as u8),
+                    Numbers::Unsigned8 | Numbers::Whole { bits: 8, signed: false } => word >> shift & 0xff,
+                    Numbers::Unsigned16 | Numbers::Whole { signed: false, .. } => word >> shift & 0xffff,
+                    Numbers::Signed8 | Numbers::Whole { bits: 8, .. } => (word >> shift) as i8 as u32,
+                    Numbers::Signed16 | Numbers::Whole { .. } => (word >> shift) as i16 as u32,
+                });
+                let weights = square_weights(UNIT, *x, *y);
+                prop_assert_eq!(
+                    got[lane],
+                    blend_one(numbers, &terms, &weights),
+                    "{:?} {:x?} {:?}",
+                    numbers,
+                    terms,
+                    weights
+                );
+            }
         }
         Ok(())
     }
@@ -739,7 +756,7 @@ mod tests {
         let plain = |terms: [f32; 4]| {
             let terms = terms.map(|term| v.splat(term.to_bits()));
             let plain = are_plain(v, terms);
-            assert!(plain || v.any(v.and(not_near_or_zero(v, terms), v.splat(SIGN))));
+            assert!(plain || v.any_of(not_near_or_zero(v, terms), SIGN));
             plain
         };
         assert!(plain([1.0, 1.5, 0.25, -3.0]) && plain([0.0; 4]) && plain([0.0, 0.0, 1e-20, 0.0]) && plain([-1.0; 4]));

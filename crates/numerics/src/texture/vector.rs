@@ -1,14 +1,16 @@
 //! What sampling needs of vectors beyond what products of matrices do.
 
-use crate::matrix::{Arrays, Vectors};
+use crate::vector::{Arrays, WordVectors, each};
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// Sixteen words, or floats, as lanes are sampled.
-pub trait SamplingVectors: Vectors {
+/// Words, or floats, as lanes are sampled.
+pub trait SamplingVectors: WordVectors {
     /// The first word.
     fn first(self, a: Self::Words) -> u32;
+    /// Whether any of these bits is set in any word.
+    fn any_of(self, a: Self::Words, bits: u32) -> bool;
     /// Products, their low words.
     fn mul_words(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// Shifted left by a distance that all have.
@@ -69,22 +71,15 @@ fn of_halves(a: u32, b: u32, each: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(each(a as u16, b as u16)) | u32::from(each((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
-/// An array whose elements are computed of those of others.
-macro_rules! each {
-    ($($a:ident),+ => $value:expr) => {{
-        let mut out = [0; 16];
-        for lane in 0..16 {
-            $(let $a = $a[lane];)+
-            out[lane] = $value;
-        }
-        out
-    }};
-}
-
 impl SamplingVectors for Arrays {
     #[inline(always)]
     fn first(self, a: [u32; 16]) -> u32 {
         a[0]
+    }
+
+    #[inline(always)]
+    fn any_of(self, a: [u32; 16], bits: u32) -> bool {
+        self.any(each!(a => a & bits))
     }
 
     #[inline(always)]
@@ -210,18 +205,29 @@ impl SamplingVectors for Arrays {
 mod tests {
     use super::*;
 
+    fn loaded<V: SamplingVectors>(v: V, values: &[f32]) -> V::Words {
+        let mut lanes = V::Lanes::default();
+        for (lane, value) in lanes.as_mut().iter_mut().zip(values) {
+            *lane = value.to_bits();
+        }
+        v.load(&lanes)
+    }
+
+    fn are_quotients<V: SamplingVectors>(v: V, values: &[f32], got: V::Words, by: f32) -> bool {
+        let got = v.store(got);
+        values.iter().enumerate().all(|(lane, value)| got[lane] == (value / by).to_bits())
+    }
+
     fn quotients(v: impl SamplingVectors) {
         let all = |range: std::ops::RangeInclusive<i32>| {
             let values: Vec<f32> = range.map(|value| value as f32).collect();
-            values.chunks(16).map(|chunk| std::array::from_fn(|at| chunk[at % chunk.len()])).collect::<Vec<[f32; 16]>>()
+            values.chunks(8).map(<[f32]>::to_vec).collect::<Vec<_>>()
         };
         for values in all(0..=65535) {
-            let got = v.store(v.fractions::<65535>(v.load(&values.map(f32::to_bits))));
-            assert_eq!(got, values.map(|value| (value / 65535.0).to_bits()));
+            assert!(are_quotients(v, &values, v.fractions::<65535>(loaded(v, &values)), 65535.0));
         }
         for values in all(-32767..=32767) {
-            let got = v.store(v.fractions::<32767>(v.load(&values.map(f32::to_bits))));
-            assert_eq!(got, values.map(|value| (value / 32767.0).to_bits()));
+            assert!(are_quotients(v, &values, v.fractions::<32767>(loaded(v, &values)), 32767.0));
         }
     }
 
@@ -231,7 +237,7 @@ mod tests {
         #[cfg(target_arch = "x86_64")]
         {
             if let Some(v) = pulp::x86::V3::try_new() {
-                quotients(v);
+                quotients(crate::vector::Eight(v));
             }
             if let Some(v) = pulp::x86::V4::try_new() {
                 quotients(v);

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use warploom_numerics::matrix::{Accumulation, Arrays, Vectors};
+use warploom_numerics::matrix::{Accumulation, Vectors};
+use warploom_numerics::vector::Arrays;
 use warploom_ptx::ir::{Reg, ScalarType, Step};
 
 use super::fragments::{self, BLOCKS, Left, Right, halves};

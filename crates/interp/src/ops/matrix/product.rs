@@ -2,7 +2,8 @@
 
 use warploom_numerics::Rounding;
 use warploom_numerics::matrix::integer::Bits;
-use warploom_numerics::matrix::{Arrays, Scheme, Sizes, double, integer, real};
+use warploom_numerics::matrix::{Scheme, Sizes, double, integer, real};
+use warploom_numerics::vector::Arrays;
 use warploom_ptx::ir::ScalarType;
 
 use super::fragments;

@@ -3,7 +3,8 @@
 use bytemuck::{cast_slice_mut, pod_read_unaligned};
 use warploom_exec::fault::FaultKind;
 use warploom_numerics::matrix::block::{self, COLUMNS, Sums as Block};
-use warploom_numerics::matrix::{Accumulation, Arrays, Sizes, Vectors, real};
+use warploom_numerics::matrix::{Accumulation, Sizes, Vectors, real};
+use warploom_numerics::vector::Arrays;
 use warploom_ptx::ir::{ScalarType, Step};
 
 use super::descriptor::{Descriptor, UNIT};

@@ -1,20 +1,21 @@
 //! Texels of a plane for a warp at once. What it computes is `numerics`' as in `sampling`; what is decided once for the texture is not asked for each warp.
 
-use warploom_exec::memory::{BLOCK, Blocks, Gather, Gathers, Readable, Room};
+use std::array::from_mut;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use warploom_exec::memory::{Blocks, Gathers, Readable, Room, Rows, near_in_rows};
 use warploom_exec::texture::Channel;
-use warploom_numerics::matrix::Arrays;
 use warploom_numerics::texture::block::{Between, Terms, Weights, blend, terms_of};
 use warploom_numerics::texture::{Numbers, SamplingVectors};
+use warploom_numerics::vector::{Arrays, WordVectors};
 
 use super::{Plane, WORD};
 use crate::frame::Row32;
 use crate::isa::Isa;
 use crate::ops::sampling::{Reading, extended};
 
-/// Blocks of a warp.
-const BLOCKS: usize = 2;
 /// Of a warp.
-pub(super) const LANES: usize = BLOCKS * BLOCK;
+pub(super) const LANES: usize = 32;
 
 /// Four channels, in the first halves of places such as steps have for results.
 pub(super) type Channels = [[Row32; 2]; 4];
@@ -135,23 +136,37 @@ fn baseline<F: Filter, const WIDTH: usize, const N: usize>(fetch: &mut Fetch<'_>
 
 /// [`Sample`] for kinds of processors, each in a module of its own: these functions are much of what the crate compiles to, and all of a module is compiled as one.
 macro_rules! processors {
-    ($($module:ident: $isa:ident;)+) => {
+    ($($module:ident: $isa:ident, $vectors:expr;)+) => {
         $(#[cfg(target_arch = "x86_64")]
         mod $module {
             use super::{Fetch, Filter, Isa};
 
             pub(super) fn sample<F: Filter, const WIDTH: usize, const N: usize>(fetch: &mut Fetch<'_>) -> Option<()> {
                 let Isa::$isa(token) = fetch.plane.isa else { return None };
-                fetch.run::<_, F, WIDTH, N>(token)
+                fetch.run::<_, F, WIDTH, N>($vectors(token))
             }
         })+
     };
 }
 
 processors!(
-    avx512: Avx512;
-    avx2: Avx2;
+    avx512: Avx512, std::convert::identity;
+    avx2: Avx2, warploom_numerics::vector::Eight;
 );
+
+/// Two blocks of lanes, as they lie in a row.
+type Pair<V> = [<V as WordVectors>::Lanes; 2];
+
+/// Whether two blocks are done at once. Where they have no room in the registers, they have to be of little work for that.
+const fn are_paired<V: Gathers, F: Filter, const N: usize>() -> bool {
+    let little = N == 1 && !matches!(F::NUMBERS, Some(Numbers::Half));
+    V::WINDOW.is_some() && (block_of::<V>() == LANES / 2 || little)
+}
+
+/// The lanes of a block.
+const fn block_of<V: WordVectors>() -> usize {
+    size_of::<V::Lanes>() / size_of::<u32>()
+}
 
 /// What planes are sampled with.
 trait Sampling: SamplingVectors + Gathers {}
@@ -159,15 +174,23 @@ trait Sampling: SamplingVectors + Gathers {}
 impl<V: SamplingVectors + Gathers> Sampling for V {}
 
 /// Where all lanes that are looked at lie along the second dimension: threads that follow each other mostly read along rows.
-#[derive(Clone, Copy)]
-struct Line<W> {
+struct Line<'m, V: Sampling, const WIDTH: usize, const N: usize> {
     /// The word of the coordinate, of all lanes.
-    at: W,
-    /// Bytes from the first texel to each row.
-    rows: [u32; 2],
+    at: V::Words,
+    /// Both rows, where windows lie in them.
+    rows: Option<Rows<'m, V, WIDTH, N, 2>>,
     /// Of the second row.
-    weight: W,
+    weight: V::Words,
 }
+
+impl<V: Sampling, const WIDTH: usize, const N: usize> Clone for Line<'_, V, WIDTH, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: Sampling, const WIDTH: usize, const N: usize> Copy for Line<'_, V, WIDTH, N> {}
 
 impl Fetch<'_> {
     /// [`Sample`] with these vectors.
@@ -178,29 +201,38 @@ impl Fetch<'_> {
             || {
                 let &mut Fetch { plane, memory, at: [x, y], ref mut out, lanes } = self;
                 let [[a, _], [b, _], [c, _], [d, _]] = out;
-                let [x, y] = [blocks(x), blocks(y)];
-                let [a, b, c, d] = [blocks_mut(a), blocks_mut(b), blocks_mut(c), blocks_mut(d)];
-                // By the vectors' function, as what was stored as one vector is loaded at once as one only.
-                let [x, y] = [x, y].map(
-                    #[inline(always)]
-                    |[one, other]| [v.load(one), v.load(other)],
-                );
-                let mut line = F::LINEAR.then(|| plane.line(v, y[0]));
-                if let Some(line) = line
-                    && lanes > BLOCK
-                    && !matches!(v.gather(), Gather::OneByOne)
-                {
-                    let out = [&mut *a, &mut *b, &mut *c, &mut *d];
-                    if plane.along_lines::<V, F, WIDTH, N>(v, memory, line, [x, y], out) {
-                        return Some(());
-                    }
-                }
+                let (x, y): (&[Pair<V>], &[Pair<V>]) = (cast_slice(x), cast_slice(y));
+                let [a, b, c, d]: [&mut [Pair<V>]; 4] =
+                    [cast_slice_mut(a), cast_slice_mut(b), cast_slice_mut(c), cast_slice_mut(d)];
+                let mut line = F::LINEAR.then(|| plane.line(v, memory, v.load(&y[0][0])));
                 let out = a.iter_mut().zip(b).zip(c).zip(d);
-                for ((x, y), (((a, b), c), d)) in x.into_iter().zip(y).zip(out).take(lanes.div_ceil(BLOCK)) {
-                    let out = [a, b, c, d].map(std::array::from_mut);
-                    match &mut line {
-                        Some(line) => plane.interpolated::<V, F, WIDTH, N>(v, memory, line, [x, y], out)?,
-                        None => plane.nearest::<V, WIDTH, N>(v, memory, [x, y], out)?,
+                for (pair, ((x, y), (((a, b), c), d))) in x.iter().zip(y).zip(out).enumerate() {
+                    let blocks = lanes.div_ceil(block_of::<V>()).saturating_sub(2 * pair);
+                    // By the vectors' function, as what was stored as one vector is loaded at once as one only.
+                    let at = [[v.load(&x[0]), v.load(&x[1])], [v.load(&y[0]), v.load(&y[1])]];
+                    if let Some(line) = &mut line
+                        && blocks > 1
+                        && are_paired::<V, F, N>()
+                    {
+                        if pair != 0 && v.any(v.xor(at[1][0], line.at)) {
+                            *line = plane.line(v, memory, at[1][0]);
+                        }
+                        if plane.along_lines::<V, F, WIDTH, N>(v, memory, line, at, [a, b, c, d]) {
+                            continue;
+                        }
+                    }
+                    for block in 0..blocks.min(2) {
+                        let at = [v.load(&x[block]), v.load(&y[block])];
+                        let out = [
+                            from_mut(&mut a[block]),
+                            from_mut(&mut b[block]),
+                            from_mut(&mut c[block]),
+                            from_mut(&mut d[block]),
+                        ];
+                        match &mut line {
+                            Some(line) => plane.interpolated::<V, F, WIDTH, N>(v, memory, line, at, out)?,
+                            None => plane.nearest::<V, WIDTH, N>(v, memory, at, out)?,
+                        }
                     }
                 }
                 Some(())
@@ -212,66 +244,70 @@ impl Fetch<'_> {
 impl Plane {
     /// Of all lanes with the first one's coordinate.
     #[inline(always)]
-    fn line<V: Sampling>(&self, v: V, y: V::Words) -> Line<V::Words> {
-        let at = v.splat(v.first(y));
-        let Between { pair: [upper, lower], weight } = self.rulers[1].between(v, at);
-        Line { at, rows: [v.first(upper) * self.pitch, v.first(lower) * self.pitch], weight }
-    }
-
-    /// Interpolates for a warp at once, where the lanes of each block lie along a line and near to each other: what is found for one block does not wait for the other. `line` is that
-    /// of the first lane. False where they do not; what is written then means nothing.
-    #[inline(always)]
-    fn along_lines<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
+    fn line<'m, V: Sampling, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        memory: Readable<'_>,
-        line: Line<V::Words>,
-        [[x, next_x], [y, next_y]]: [[V::Words; BLOCKS]; 2],
-        out: [&mut [[u32; BLOCK]; BLOCKS]; 4],
+        memory: Readable<'m>,
+        y: V::Words,
+    ) -> Line<'m, V, WIDTH, N> {
+        let at = v.splat(v.first(y));
+        let Between { pair: [upper, lower], weight } = self.rulers[1].between(v, at);
+        let rows = memory.rows([v.first(upper) * self.pitch, v.first(lower) * self.pitch]);
+        Line { at, rows, weight }
+    }
+
+    /// Interpolates for two blocks at once, where the lanes of each lie along a line and near to each other: what is found for one block does not wait for the other. `line` is that
+    /// of the first lane, and then of the second block. False where they do not; what is written then means nothing.
+    #[inline(always)]
+    fn along_lines<'m, V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
+        &self,
+        v: V,
+        memory: Readable<'m>,
+        line: &mut Line<'m, V, WIDTH, N>,
+        [[x, next_x], [y, next_y]]: [[V::Words; 2]; 2],
+        out: [&mut Pair<V>; 4],
     ) -> bool {
         let columns = [self.rulers[0].between(v, x), self.rulers[0].between(v, next_x)];
-        let next = if v.any(v.xor(next_y, line.at)) { self.line(v, next_y) } else { line };
+        let next = if v.any(v.xor(next_y, line.at)) { self.line(v, memory, next_y) } else { *line };
         if v.any(v.or(v.xor(y, line.at), v.xor(next_y, next.at))) {
             return false;
         }
         let [own, next_own] = &columns;
         let pairs = [own.pair, next_own.pair];
-        let rows = [line.rows, next.rows];
+        let [Some(rows), Some(next_rows)] = [line.rows, next.rows] else { return false };
         let mut room = Room::default();
-        let Some(corners) = memory.near_in_rows::<V, WIDTH, N, 2, 2, BLOCKS>(v, rows, &pairs, &mut room) else {
-            return false;
-        };
+        let Some(corners) = near_in_rows(v, [rows, next_rows], &pairs, &mut room) else { return false };
         let weights = [Weights::new(v, own.weight, line.weight), Weights::new(v, next_own.weight, next.weight)];
-        self.blended::<V, F, WIDTH, N, BLOCKS>(v, &weights, corners, out);
+        self.blended::<V, F, WIDTH, N, 2>(v, &weights, corners, out);
+        *line = next;
         true
     }
 
     /// Interpolates between the four texels around each lane's place. `line` is that of some lanes before, and then of these.
     #[inline(always)]
-    fn interpolated<V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
+    fn interpolated<'m, V: Sampling, F: Filter, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
-        memory: Readable<'_>,
-        line: &mut Line<V::Words>,
+        memory: Readable<'m>,
+        line: &mut Line<'m, V, WIDTH, N>,
         [x, y]: [V::Words; 2],
-        out: [&mut [[u32; BLOCK]; 1]; 4],
+        out: [&mut [V::Lanes; 1]; 4],
     ) -> Option<()> {
         let columns = self.rulers[0].between(v, x);
         if v.any(v.xor(y, line.at)) {
-            *line = self.line(v, y);
+            *line = self.line(v, memory, y);
         }
         let mut room = Room::default();
-        let near = if v.any(v.xor(y, line.at)) {
-            None
-        } else {
-            memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], &mut room)
+        let near = match line.rows {
+            Some(rows) if !v.any(v.xor(y, line.at)) => near_in_rows(v, [rows], &[columns.pair], &mut room),
+            _ => None,
         };
         let mut anywhere;
         let (corners, weight) = match near {
             Some(corners) => (corners, line.weight),
             None => {
                 let lines = self.rulers[1].between(v, y);
-                anywhere = [[[[[0; BLOCK]; N]; 2]; 2]];
+                anywhere = [[[[V::Lanes::default(); N]; 2]; 2]];
                 self.anywhere::<V, WIDTH, N>(v, memory, [&columns.pair, &lines.pair], &mut anywhere)?;
                 (&anywhere, lines.weight)
             }
@@ -286,8 +322,8 @@ impl Plane {
         &self,
         v: V,
         weights: &[Weights<V>; B],
-        corners: &Blocks<N, 2, 2, B>,
-        out: [&mut [[u32; BLOCK]; B]; 4],
+        corners: &Blocks<V::Lanes, N, 2, 2, B>,
+        out: [&mut [V::Lanes; B]; 4],
     ) {
         let mut words = [[[v.splat(0); 4]; N]; B];
         for (words, [[a, b], [c, d]]) in words.iter_mut().zip(corners) {
@@ -298,7 +334,7 @@ impl Plane {
         let Some(numbers) = F::NUMBERS else {
             for (channel, out) in out.into_iter().enumerate() {
                 if channel >= self.channels {
-                    *out = [[0; BLOCK]; B];
+                    *out = [V::Lanes::default(); B];
                     continue;
                 }
                 let numbers = self.readings[channel].numbers();
@@ -316,7 +352,7 @@ impl Plane {
                 $(if $channel < 8 * WIDTH * N / numbers.bits() as usize {
                     mean::<V, WIDTH, N, B>(v, numbers, known, weights, &words, $channel, $out);
                 } else {
-                    *$out = [[0; BLOCK]; B];
+                    *$out = [V::Lanes::default(); B];
                 })+
             };
         }
@@ -331,19 +367,19 @@ impl Plane {
         v: V,
         memory: Readable<'_>,
         [x, y]: [V::Words; 2],
-        out: [&mut [[u32; BLOCK]; 1]; 4],
+        out: [&mut [V::Lanes; 1]; 4],
     ) -> Option<()> {
         let (column, line) = (self.rulers[0].nearest(v, x), self.rulers[1].nearest(v, y));
         let place = v.add(self.across(v, column), self.down(v, line));
         let [[words]] = self.load::<V, WIDTH, N, 1, 1>(v, memory, [[place]])?;
         for (channel, [out]) in out.into_iter().enumerate() {
             if channel >= self.channels {
-                *out = [0; BLOCK];
+                *out = V::Lanes::default();
                 continue;
             }
             let (word, shift) = within(channel, 8 * self.channel.bytes() as u32);
             *out = v.store(v.shr_by(words[word % N], shift));
-            read(self.readings[channel], self.channel, out);
+            read(self.readings[channel], self.channel, out.as_mut());
         }
         Some(())
     }
@@ -355,7 +391,7 @@ impl Plane {
         v: V,
         memory: Readable<'_>,
         [columns, lines]: [&[V::Words; 2]; 2],
-        [corners]: &mut Blocks<N, 2, 2, 1>,
+        [corners]: &mut Blocks<V::Lanes, N, 2, 2, 1>,
     ) -> Option<()> {
         v.run(
             #[inline(always)]
@@ -419,7 +455,7 @@ fn mean<V: SamplingVectors, const WIDTH: usize, const N: usize, const B: usize>(
     weights: &[Weights<V>; B],
     words: &[[[V::Words; 4]; N]; B],
     channel: usize,
-    out: &mut [[u32; BLOCK]; B],
+    out: &mut [V::Lanes; B],
 ) {
     let (word, shift) = within(channel, numbers.bits());
     let mut four = [[v.splat(0); 4]; B];
@@ -439,7 +475,7 @@ fn mean_of_any<V: SamplingVectors>(
     weights: &Weights<V>,
     words: &[V::Words; 4],
     shift: u32,
-) -> [u32; BLOCK] {
+) -> V::Lanes {
     v.run(
         #[inline(always)]
         || {
@@ -456,21 +492,9 @@ fn within(channel: usize, bits: u32) -> (usize, u32) {
     (channel * bits as usize / 32, channel as u32 * bits % 32)
 }
 
-/// The blocks of a row.
-#[inline(always)]
-fn blocks(row: &Row32) -> &[[u32; BLOCK]; BLOCKS] {
-    bytemuck::must_cast_ref(row)
-}
-
-/// The same, to write.
-#[inline(always)]
-fn blocks_mut(row: &mut Row32) -> &mut [[u32; BLOCK]; BLOCKS] {
-    bytemuck::must_cast_mut(row)
-}
-
 /// Makes results of one channel of texels, which lies in the low bits of their words.
 #[inline(always)]
-fn read(reading: Reading, channel: Channel, words: &mut [u32; BLOCK]) {
+fn read(reading: Reading, channel: Channel, words: &mut [u32]) {
     const AS_IT_IS: Reading = Reading::Number(Numbers::Whole { bits: 32, signed: false });
     /// One loop for each of these, in which it is known.
     macro_rules! known {

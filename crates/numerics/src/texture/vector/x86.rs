@@ -1,25 +1,15 @@
 //! The same with AVX-512, and with AVX2.
 
-use std::arch::x86_64::{
-    __m128, __m256, __m256d, __m256i, __m512, __m512d, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEG_INF,
-};
+use std::arch::x86_64::{__m128, __m256, __m256d, __m256i, __m512d, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEG_INF};
 
 use bytemuck::must_cast;
-use pulp::x86::{V3, V4};
+use pulp::x86::V4;
 
 use super::{LAST_PART, SamplingVectors, beyond};
+use crate::vector::WordVectors;
+use crate::vector::x86::{Eight, eight_floats, eight_words, float, words};
 
 const DOWN: i32 = 1;
-
-#[inline(always)]
-fn float(words: __m512i) -> __m512 {
-    must_cast(words)
-}
-
-#[inline(always)]
-fn words(float: __m512) -> __m512i {
-    must_cast(float)
-}
 
 /// `.f32` as `.f64`.
 #[inline(always)]
@@ -33,6 +23,11 @@ impl SamplingVectors for V4 {
     #[inline(always)]
     fn first(self, a: __m512i) -> u32 {
         self.avx512f._mm512_cvtsi512_si32(a) as u32
+    }
+
+    #[inline(always)]
+    fn any_of(self, a: __m512i, bits: u32) -> bool {
+        self.avx512f._mm512_test_epi32_mask(a, self.splat(bits)) != 0
     }
 
     #[inline(always)]
@@ -163,177 +158,161 @@ impl SamplingVectors for V4 {
     }
 }
 
-type Two = [__m256i; 2];
-
-#[inline(always)]
-fn float_half(words: __m256i) -> __m256 {
-    must_cast(words)
-}
-
-#[inline(always)]
-fn word_half(float: __m256) -> __m256i {
-    must_cast(float)
-}
-
-/// Both halves.
-macro_rules! both {
-    ($($a:ident),+ => $value:expr) => {{
-        let first = { $(let $a = $a[0];)+ $value };
-        let second = { $(let $a = $a[1];)+ $value };
-        [first, second]
-    }};
-}
-
 /// `.f32` as `.f64`.
 #[inline(always)]
-fn quarters(v: V3, a: Two) -> [__m256d; 4] {
-    let [a, b, c, d]: [__m128; 4] = must_cast(a);
-    let isa = v.avx;
-    [isa._mm256_cvtps_pd(a), isa._mm256_cvtps_pd(b), isa._mm256_cvtps_pd(c), isa._mm256_cvtps_pd(d)]
+fn doubles_of_eight(Eight(v): Eight, a: __m256i) -> [__m256d; 2] {
+    let [low, high]: [__m128; 2] = must_cast(a);
+    [v.avx._mm256_cvtps_pd(low), v.avx._mm256_cvtps_pd(high)]
 }
 
 /// AVX2.
-impl SamplingVectors for V3 {
+impl SamplingVectors for Eight {
     #[inline(always)]
-    fn first(self, [a, _]: Two) -> u32 {
-        self.avx2._mm256_cvtsi256_si32(a) as u32
+    fn first(self, a: __m256i) -> u32 {
+        self.0.avx2._mm256_cvtsi256_si32(a) as u32
     }
 
     #[inline(always)]
-    fn mul_words(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_mullo_epi32(a, b))
+    fn any_of(self, a: __m256i, bits: u32) -> bool {
+        self.0.avx._mm256_testz_si256(a, self.splat(bits)) == 0
     }
 
     #[inline(always)]
-    fn shl_by(self, a: Two, by: u32) -> Two {
-        both!(a => self.avx2._mm256_sll_epi32(a, must_cast([by, 0, 0, 0])))
+    fn mul_words(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_mullo_epi32(a, b)
     }
 
     #[inline(always)]
-    fn shr_by(self, a: Two, by: u32) -> Two {
-        both!(a => self.avx2._mm256_srl_epi32(a, must_cast([by, 0, 0, 0])))
+    fn shl_by(self, a: __m256i, by: u32) -> __m256i {
+        self.0.avx2._mm256_sll_epi32(a, must_cast([by, 0, 0, 0]))
     }
 
     #[inline(always)]
-    fn shr_each(self, a: Two, by: Two) -> Two {
-        both!(a, by => self.avx2._mm256_srlv_epi32(a, by))
+    fn shr_by(self, a: __m256i, by: u32) -> __m256i {
+        self.0.avx2._mm256_srl_epi32(a, must_cast([by, 0, 0, 0]))
     }
 
     #[inline(always)]
-    fn sar<const BY: u32>(self, a: Two) -> Two {
-        both!(a => self.avx2._mm256_sra_epi32(a, must_cast([BY, 0, 0, 0])))
+    fn shr_each(self, a: __m256i, by: __m256i) -> __m256i {
+        self.0.avx2._mm256_srlv_epi32(a, by)
     }
 
     #[inline(always)]
-    fn min(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_min_epi32(a, b))
+    fn sar<const BY: u32>(self, a: __m256i) -> __m256i {
+        self.0.avx2._mm256_sra_epi32(a, must_cast([BY, 0, 0, 0]))
     }
 
     #[inline(always)]
-    fn most(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_max_epu32(a, b))
+    fn min(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_min_epi32(a, b)
     }
 
     #[inline(always)]
-    fn least(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_min_epu32(a, b))
+    fn most(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_max_epu32(a, b)
     }
 
     #[inline(always)]
-    fn most_halves(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_max_epu16(a, b))
+    fn least(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_min_epu32(a, b)
     }
 
     #[inline(always)]
-    fn least_halves(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_min_epu16(a, b))
+    fn most_halves(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_max_epu16(a, b)
     }
 
     #[inline(always)]
-    fn sub_halves(self, a: Two, b: Two) -> Two {
-        both!(a, b => self.avx2._mm256_sub_epi16(a, b))
+    fn least_halves(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_min_epu16(a, b)
     }
 
     #[inline(always)]
-    fn to_floats(self, a: Two) -> Two {
-        both!(a => word_half(self.avx._mm256_cvtepi32_ps(a)))
+    fn sub_halves(self, a: __m256i, b: __m256i) -> __m256i {
+        self.0.avx2._mm256_sub_epi16(a, b)
     }
 
     #[inline(always)]
-    fn sub_floats(self, a: Two, b: Two) -> Two {
-        both!(a, b => word_half(self.avx._mm256_sub_ps(float_half(a), float_half(b))))
+    fn to_floats(self, a: __m256i) -> __m256i {
+        eight_words(self.0.avx._mm256_cvtepi32_ps(a))
     }
 
     #[inline(always)]
-    fn floor(self, a: Two) -> Two {
-        both!(a => word_half(self.avx._mm256_floor_ps(float_half(a))))
+    fn sub_floats(self, a: __m256i, b: __m256i) -> __m256i {
+        eight_words(self.0.avx._mm256_sub_ps(eight_floats(a), eight_floats(b)))
     }
 
     #[inline(always)]
-    fn floor_parts(self, a: Two) -> Two {
-        let [units, parts] = [256.0, 1.0 / 256.0].map(
-            #[inline(always)]
-            |value| self.avx._mm256_set1_ps(value),
-        );
-        both!(a => {
-            let whole = self.avx._mm256_floor_ps(self.avx._mm256_mul_ps(float_half(a), units));
-            word_half(self.avx._mm256_mul_ps(whole, parts))
-        })
+    fn floor(self, a: __m256i) -> __m256i {
+        eight_words(self.0.avx._mm256_floor_ps(eight_floats(a)))
     }
 
     #[inline(always)]
-    fn fraction(self, a: Two) -> Two {
-        let avx = self.avx;
+    fn floor_parts(self, a: __m256i) -> __m256i {
+        let [units, parts] = [self.0.avx._mm256_set1_ps(256.0), self.0.avx._mm256_set1_ps(1.0 / 256.0)];
+        let whole = self.0.avx._mm256_floor_ps(self.0.avx._mm256_mul_ps(eight_floats(a), units));
+        eight_words(self.0.avx._mm256_mul_ps(whole, parts))
+    }
+
+    #[inline(always)]
+    fn fraction(self, a: __m256i) -> __m256i {
+        let avx = self.0.avx;
         let [parts, one] = [avx._mm256_set1_ps(LAST_PART), avx._mm256_set1_ps(1.0 / LAST_PART)];
-        both!(a => {
-            // Powers of 2: all of this is exact. NaN is what becomes of infinities, too.
-            let part = avx._mm256_floor_ps(avx._mm256_mul_ps(float_half(a), parts));
-            let whole = avx._mm256_floor_ps(avx._mm256_mul_ps(part, one));
-            let inside = self.fma._mm256_fnmadd_ps(whole, parts, part);
-            word_half(avx._mm256_max_ps(avx._mm256_mul_ps(inside, one), avx._mm256_setzero_ps()))
-        })
+        // Powers of 2: all of this is exact. NaN is what becomes of infinities, too.
+        let part = avx._mm256_floor_ps(avx._mm256_mul_ps(eight_floats(a), parts));
+        let whole = avx._mm256_floor_ps(avx._mm256_mul_ps(part, one));
+        let inside = self.0.fma._mm256_fnmadd_ps(whole, parts, part);
+        eight_words(avx._mm256_max_ps(avx._mm256_mul_ps(inside, one), avx._mm256_setzero_ps()))
     }
 
     #[inline(always)]
-    fn larger(self, a: Two, b: Two) -> Two {
-        both!(a, b => word_half(self.avx._mm256_max_ps(float_half(a), float_half(b))))
+    fn larger(self, a: __m256i, b: __m256i) -> __m256i {
+        eight_words(self.0.avx._mm256_max_ps(eight_floats(a), eight_floats(b)))
     }
 
     #[inline(always)]
-    fn smaller(self, a: Two, b: Two) -> Two {
-        both!(a, b => word_half(self.avx._mm256_min_ps(float_half(a), float_half(b))))
+    fn smaller(self, a: __m256i, b: __m256i) -> __m256i {
+        eight_words(self.0.avx._mm256_min_ps(eight_floats(a), eight_floats(b)))
     }
 
     #[inline(always)]
-    fn add_exact_product(self, a: Two, b: Two, c: Two) -> Two {
-        both!(a, b, c => word_half(self.fma._mm256_fmadd_ps(float_half(a), float_half(b), float_half(c))))
+    fn add_exact_product(self, a: __m256i, b: __m256i, c: __m256i) -> __m256i {
+        eight_words(self.0.fma._mm256_fmadd_ps(eight_floats(a), eight_floats(b), eight_floats(c)))
     }
 
     #[inline(always)]
-    fn fractions<const RANGE: u32>(self, a: Two) -> Two {
+    fn fractions<const RANGE: u32>(self, a: __m256i) -> __m256i {
         let [power, beyond] = beyond(RANGE);
-        let [power, beyond] = [self.avx._mm256_set1_ps(power), self.avx._mm256_set1_ps(beyond)];
-        both!(a => {
-            let small = self.avx._mm256_mul_ps(float_half(a), beyond);
-            word_half(self.fma._mm256_fmadd_ps(float_half(a), power, small))
-        })
+        let [power, beyond] = [self.0.avx._mm256_set1_ps(power), self.0.avx._mm256_set1_ps(beyond)];
+        let small = self.0.avx._mm256_mul_ps(eight_floats(a), beyond);
+        eight_words(self.0.fma._mm256_fmadd_ps(eight_floats(a), power, small))
     }
 
     #[inline(always)]
-    fn exact_sums<const CUT: u32>(self, terms: [Two; 4], weights: &[Two; 4]) -> Two {
+    fn exact_sums<const CUT: u32>(self, terms: [__m256i; 4], weights: &[__m256i; 4]) -> __m256i {
         let [a, b, c, d] = terms;
-        let [a, b, c, d] = [quarters(self, a), quarters(self, b), quarters(self, c), quarters(self, d)];
+        let [a, b, c, d] = [
+            doubles_of_eight(self, a),
+            doubles_of_eight(self, b),
+            doubles_of_eight(self, c),
+            doubles_of_eight(self, d),
+        ];
         let &[e, f, g, h] = weights;
-        let weights = [quarters(self, e), quarters(self, f), quarters(self, g), quarters(self, h)];
-        let mut out: [__m128; 4] = must_cast([self.avx._mm256_setzero_si256(); 2]);
-        for quarter in 0..4 {
-            let sum = self.avx._mm256_mul_pd(a[quarter], weights[0][quarter]);
-            let sum = self.fma._mm256_fmadd_pd(b[quarter], weights[1][quarter], sum);
-            let sum = self.fma._mm256_fmadd_pd(c[quarter], weights[2][quarter], sum);
-            let sum = self.fma._mm256_fmadd_pd(d[quarter], weights[3][quarter], sum);
-            let half_up = self.avx2._mm256_add_epi64(must_cast(sum), self.avx._mm256_set1_epi64x(1 << (CUT - 1)));
-            let kept = self.avx2._mm256_and_si256(half_up, self.avx._mm256_set1_epi64x(-1 << CUT));
-            out[quarter] = self.avx._mm256_cvtpd_ps(must_cast(kept));
+        let weights = [
+            doubles_of_eight(self, e),
+            doubles_of_eight(self, f),
+            doubles_of_eight(self, g),
+            doubles_of_eight(self, h),
+        ];
+        let mut out: [__m128; 2] = must_cast(self.0.avx._mm256_setzero_si256());
+        for half in 0..2 {
+            let sum = self.0.avx._mm256_mul_pd(a[half], weights[0][half]);
+            let sum = self.0.fma._mm256_fmadd_pd(b[half], weights[1][half], sum);
+            let sum = self.0.fma._mm256_fmadd_pd(c[half], weights[2][half], sum);
+            let sum = self.0.fma._mm256_fmadd_pd(d[half], weights[3][half], sum);
+            let half_up = self.0.avx2._mm256_add_epi64(must_cast(sum), self.0.avx._mm256_set1_epi64x(1 << (CUT - 1)));
+            let kept = self.0.avx2._mm256_and_si256(half_up, self.0.avx._mm256_set1_epi64x(-1 << CUT));
+            out[half] = self.0.avx._mm256_cvtpd_ps(must_cast(kept));
         }
         must_cast(out)
     }
