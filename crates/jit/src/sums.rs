@@ -40,11 +40,14 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// The table, for code that keeps sums.
+    /// The table, for code that keeps sums; none if that costs more than it saves.
     pub(crate) fn table(&mut self) -> *mut Entry {
         if self.table.is_empty() {
             self.table.resize(ENTRIES, Entry::default());
             self.left = PUSHED_OUT;
+        }
+        if self.left == 0 {
+            return std::ptr::null_mut();
         }
         self.left += PUSHED_OUT_BY_CTA;
         self.table.as_mut_ptr()

@@ -593,6 +593,29 @@ fn updates_of_halves_convert_with_instructions() {
     }
 }
 
+/// All lines are asked for before the first of them is waited for, and of shared memory none.
+#[test]
+fn lines_of_scattered_updates_come_side_by_side() {
+    let scattered = "mad.wide.u32 %rd4, %r2, 4, %rd1; ";
+    for (update, name) in [
+        ("red.global.max.s32 [%rd4], %r3;", "max_s32"),
+        ("red.global.add.f32 [%rd4], %f2;", "add_f32"),
+        ("atom.global.cas.b32 %r2, [%rd4], %r2, %r3;", "cas_b32_old"),
+    ] {
+        let text = code(&format!("{scattered}{update}"), ZEN3);
+        let function = function(&text, name);
+        let before = function.iter().take_while(|line| !line.starts_with("lock"));
+        let lines = before.filter(|line| line.starts_with("prefetchw")).count();
+        // Of all lanes, and in the loop over some.
+        assert_eq!(lines, 9, "{update}\n{text}");
+    }
+    let text = code(
+        "and.b32 %r3, %r2, 63; shl.b32 %r3, %r3, 2; mov.u32 %r4, tile; add.u32 %r3, %r3, %r4; red.shared.max.s32 [%r3], %r2;",
+        ZEN3,
+    );
+    assert_eq!(count(&text, "prefetchw"), 0, "{text}");
+}
+
 #[test]
 fn what_a_barrier_counts_is_counted_by_gangs() {
     for line in [

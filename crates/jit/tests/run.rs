@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use device::{Device, Nobody};
 use warploom_exec::fault::{FaultKind, Refusal};
+use warploom_exec::pool::PoolOptions;
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
 use warploom_ptx::{Options, load};
@@ -148,6 +149,31 @@ fn sums_are_all_there_whatever_the_memory() {
             assert!(device.words(one, count as usize) == threes, "{target:?}, {count}");
             assert!(device.words(other, count as usize) == threads, "{target:?}, {count}");
         }
+    }
+}
+
+/// One worker comes to so many places that a table of them pays no more: from some CTA on it adds at once.
+#[test]
+fn sums_are_all_there_where_keeping_them_does_not_pay() {
+    const CTAS: u32 = 1200;
+    const COUNT: u32 = 1 << 20;
+    for target in [Target::Host, Target::V3] {
+        let device = Device::with_pool(PoolOptions { threads: 1, ..PoolOptions::default() });
+        let key = |thread: u32| thread.wrapping_mul(2_654_435_761) % COUNT;
+        let keys = device.buffer(&(0..128 * CTAS).map(key).collect::<Vec<_>>());
+        let (one, other) = (device.buffer(&vec![1; COUNT as usize]), device.buffer(&vec![7; COUNT as usize]));
+        let last = other + 4 * u64::from(COUNT - 1);
+        let params: [&[u8]; 3] = [&keys.to_le_bytes(), &one.to_le_bytes(), &last.to_le_bytes()];
+        run_text(&device, target, KEYS, [CTAS, 1, 1], [128, 1, 1], &params);
+        assert!(device.engine.fault().is_none());
+        let (mut threes, mut threads) = (vec![1; COUNT as usize], vec![7u32; COUNT as usize]);
+        for thread in 0..128 * CTAS {
+            threes[key(thread) as usize] += 3;
+            let there = &mut threads[(COUNT - 1 - key(thread)) as usize];
+            *there = there.wrapping_add(thread);
+        }
+        assert!(device.words(one, COUNT as usize) == threes, "{target:?}");
+        assert!(device.words(other, COUNT as usize) == threads, "{target:?}");
     }
 }
 

@@ -5,6 +5,9 @@
 
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+use super::lanes::LANES;
+#[cfg(target_arch = "x86_64")]
+use super::lanes::lanes;
 use super::scalar::Atomic;
 use super::view::View;
 use crate::fault::{AccessFault, AccessKind};
@@ -44,6 +47,21 @@ impl Order {
             std::sync::atomic::fence(self.host());
         }
     }
+}
+
+/// Has the lines brought here that the lanes of `mask` are about to update: an atomic of the host waits for its line alone, and what follows it for the atomic. Lines that are far away, or others'
+/// just now, come side by side so. Any address will do.
+#[inline(always)]
+pub fn claim(addresses: &[u64; LANES], mask: u32) {
+    #[cfg(target_arch = "x86_64")]
+    for lane in lanes(mask) {
+        // SAFETY: it never faults, reads nothing into the program, and does nothing on processors that lack it (Intel SDM, PREFETCHW).
+        unsafe {
+            std::arch::asm!("prefetchw [{}]", in(reg) addresses[lane], options(nostack, preserves_flags));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (addresses, mask);
 }
 
 /// Integer read-modify-write operations (PTX ISA 9.7.13.5).

@@ -54,7 +54,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 pub use allocation::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};
 pub use area::{Area, Readable};
-pub use atomics::{AtomicOp, Order};
+pub use atomics::{AtomicOp, Order, claim};
 pub use checked::{Run, RunMut};
 pub use external::ExternalMemory;
 pub(crate) use external::secure;

@@ -3,7 +3,7 @@
 //! Global ones are atomics of the host. Shared and local ones are plain updates: a CTA runs on one OS thread.
 
 use warploom_exec::fault::FaultKind;
-use warploom_exec::memory::{AtomicOp as HostOp, Order, RunMut};
+use warploom_exec::memory::{AtomicOp as HostOp, Order, RunMut, claim};
 use warploom_numerics::atomic::{self, Update};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
@@ -39,6 +39,9 @@ pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
     let site = &function.atomics[inst.imm as usize];
     let addresses = machine.addresses(site.base, site.offset);
     let size = site.ty.bytes();
+    if matches!(site.space, StateSpace::Global | StateSpace::Generic) {
+        claim(&addresses, mask);
+    }
     let mut found = [0; 32];
     let mut changed = false;
     for lane in lanes(mask) {
@@ -77,6 +80,7 @@ pub(crate) fn global32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     let addresses = machine.addresses(site.base, site.offset);
     let operand = machine.frame.r32[*operand as usize];
     let mut old = [0; 32];
+    claim(&addresses, mask);
     for lane in lanes(mask) {
         match machine.view.atomic_u32(inst.imm, addresses[lane], host, operand[lane], site.order) {
             Ok(value) => old[lane] = value,

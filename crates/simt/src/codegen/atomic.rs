@@ -138,6 +138,26 @@ fn straight(lane: &str, lanes: u32) -> String {
     out + "  ret void\nsome:\n  br label %head\n"
 }
 
+/// Has the lines brought here that lanes update, and an entry into the loop over them: an atomic of the host waits for its line alone, and what follows it for the atomic. Lines that are far
+/// away, or others' just now, come side by side so.
+fn claimed(lanes: u32) -> String {
+    let all = if lanes == 32 { -1 } else { (1i64 << lanes) - 1 };
+    let claim = |at: &str, lane: &str| {
+        format!(
+            "  %ahead{at} = getelementptr i64, ptr %addresses, i32 {lane}\n  %line{at} = load ptr, ptr %ahead{at}\n  \
+             call void @llvm.prefetch.p0(ptr %line{at}, i32 1, i32 3, i32 1)\n"
+        )
+    };
+    let mut out = format!("  %full = icmp eq i32 %lanes, {all}\n  br i1 %full, label %each, label %claim\neach:\n");
+    for lane in 0..lanes {
+        out += &claim(&format!(".{lane}"), &lane.to_string());
+    }
+    out += "  br label %claimed\nclaim:\n  %open = phi i32 [ %lanes, %0 ], [ %next, %claim ]\n  \
+            %one = call i32 @llvm.cttz.i32(i32 %open, i1 true)\n  %less = sub i32 %open, 1\n  %next = and i32 %open, %less\n";
+    out += &claim("", "%one");
+    out + "  %more = icmp ne i32 %next, 0\n  br i1 %more, label %claim, label %claimed\nclaimed:\n  br label %head\n"
+}
+
 /// A subnormal number as zero of its sign.
 fn flushed(from: &str, to: &str, tag: &str) -> String {
     format!(
@@ -378,8 +398,11 @@ impl Writer<'_> {
         }
         let (straight, start) = if update.alone && !asked && update.op != AtomicOp::Cas {
             (straight(&lane, lanes), "some")
-        } else {
+        } else if update.alone {
             ("  br label %head\n".to_owned(), "0")
+        } else {
+            self.plan.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)".to_owned());
+            (claimed(lanes), "claimed")
         };
         self.plan.declare(format!(
             "define internal void {name}(ptr %addresses, i32 %lanes, ptr %values) #2 {{\n{straight}head:\n  \

@@ -75,7 +75,21 @@ impl Writer<'_> {
         self.line(format!("call void {name}(ptr {row}, ptr %addresses, {operand})"));
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{far}"));
-        self.add_by_table(inst, target, b)?;
+        self.pointers_of_all(inst, target)?;
+        let (kept, direct) = (self.fresh(), self.fresh());
+        let table = self.pointer(context::SUMS);
+        let none = self.set(Ty::int(1, 0), format!("icmp eq ptr {table}, null")).text;
+        self.line(format!("br i1 {none}, label %L{direct}, label %L{kept}"));
+        self.label(&format!("L{direct}"));
+        let all = self.splat(b);
+        let place = self.offset("%scratch", self.lanes() * update.ty.bytes());
+        self.store_for_lanes(&all, &place);
+        let name = self.lanes_function(update, false);
+        let bits = self.running();
+        self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{kept}"));
+        self.add_by_table(target, b, &table);
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{done}"));
         Ok(())
@@ -105,10 +119,9 @@ impl Writer<'_> {
     }
 
     /// Adds lane by lane, to what is kept by address.
-    fn add_by_table(&mut self, inst: &Inst, target: &Target, b: &Val) -> Result<(), String> {
-        self.pointers_of_all(inst, target)?;
+    fn add_by_table(&mut self, target: &Target, b: &Val, table: &str) {
         let (word, wide) = (Ty::int(32, 0), Ty::int(64, 0));
-        let (table, function) = (self.pointer(context::SUMS), self.pointer(context::ADD));
+        let function = self.pointer(context::ADD);
         for lane in 0..self.lanes() {
             // Volatile, or what was stored would be taken from the register lane by lane, which costs more.
             let at = self.offset("%addresses", 8 * lane);
@@ -142,6 +155,5 @@ impl Writer<'_> {
             self.line(format!("br label %L{on}"));
             self.label(&format!("L{on}"));
         }
-        Ok(())
     }
 }

@@ -120,7 +120,7 @@ pub mod context {
     pub const STEP: u32 = 112;
     /// The function that ends the grid with a fault: `u32 stop(context, addresses, lanes, number, first thread)`, always 0.
     pub const STOP: u32 = 120;
-    /// Address of the table of [`sums`](super::sums) that are kept back.
+    /// Address of the table of [`sums`](super::sums) that are kept back; 0 where it pays no more.
     pub const SUMS: u32 = 128;
     /// The function that adds to a place which has no entry there: `void add(context, address, summand, site)`.
     pub const ADD: u32 = 136;
