@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records what a driver answers to calls with arguments that are right, wrong in one way, or wrong in several, so that it shows what is looked at first: pools, contexts, streams and events,
-functions, libraries, options of translations and launches, graphs, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
+functions, libraries, options of translations and launches, graphs, limits, memory and pages, copies, arrays, textures and views, and all kinds of calls while a stream is captured. Prints JSON: for each case the answers in the order of its arguments, results among them.
 
-Not here: handles of a fabric, which are there on some machines; textures of memory that is not the program's; what a driver makes of addresses.
+Not here: handles of a fabric, which are there on some machines; heaps of more than a machine may have; what a driver makes of addresses.
 
     call_answers.py [LIBCUDA] > call_answers.json
     call_answers.py --check call_answers.json [LIBCUDA]
@@ -389,6 +389,68 @@ def textures(calls):
             yield case(f"views of {name} as {format:#x}", (texture(resource, 1, 0, 0, 0, View(format, 0, *size, *part)) for size in sizes for part in parts))
 
 
+def plain_textures(calls):
+    """Of memory, which need not be there."""
+    memory, handle = calls.memory(16 * PAGE).value, C.c_uint64()
+
+    def texture(kind, *words):
+        resource, sampler = Resource(type=kind), Sampler()
+        resource.union[:len(words)] = words
+        code = calls.code("cuTexObjectCreate", C.byref(handle), C.byref(resource), C.byref(sampler), None)
+        if code == 0:
+            calls.call("cuTexObjectDestroy", handle)
+        return code
+
+    word = 1 << 32 | 0x20
+    for kind, format in (("words", word), ("bytes", 1 << 32 | 1), ("colours", 4 << 32 | 1), ("fours", 4 << 32 | 0x20)):
+        sizes = (0, 1, 3, 4, 16, PAGE, 16 * PAGE, 16 * PAGE + 16, 1 << 20, 1 << 27, 1 << 29, 1 << 30, (1 << 30) + 16, 1 << 31, (1 << 32) - 16, 1 << 32, (1 << 32) + 1, (1 << 32) + 16, 1 << 40)
+        yield case(f"lines of {kind}", (texture(2, memory + by, format, size) for by in (0, 512, 16) for size in sizes))
+    for width in (0, 1, 16, 131072, 131073, 1 << 20):
+        heights, pitches = (0, 1, 8, 65000, 65001, 1 << 20), (0, 31, 32, 64, (1 << 21) - 32, 1 << 21, 1 << 22)
+        yield case(f"rows of {width}", (texture(3, memory + by, word, width, height, pitch) for by in (0, 16) for height in heights for pitch in pitches))
+    yield case("elsewhere", (texture(*given) for at in (0, 512, 8 * 512, 1 << 20, 1 << 44) for given in ((2, at, word, PAGE), (3, at, word, 16, 16, 64))))
+
+
+def settings(calls):
+    """Limits, one after the other as they hold; flags of host memory; bus ids."""
+    def limits(number, *values):
+        before, now = C.c_size_t(), C.c_size_t()
+        calls.call("cuCtxGetLimit", C.byref(before), number)
+        for value in values:
+            yield calls.code("cuCtxSetLimit", number, C.c_size_t(value)), calls.code("cuCtxGetLimit", C.byref(now), number), now.value
+        calls.code("cuCtxSetLimit", number, before)
+
+    kib, mib = 1 << 10, 1 << 20
+    yield case("stacks", limits(0, 0, 1, 15, 16, 17, 100, 1000, 1024, 1040, 64 * kib, 100_000, mib, 262_128, 262_144, 524_288))
+    yield case("buffers of printf", limits(1, 0, 524_287, 524_288, 524_289, 600_000, mib, mib + 1, 100 * mib, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, 1 << 33, (1 << 64) - 1))
+    yield case("heaps", limits(2, 0, 1, 4 * mib - 1, 4 * mib, 4 * mib + 1, 5 * mib, 8 * mib + 1, 10 * mib + 5, 33 * mib, 1 << 30, (1 << 30) + 1, (1 << 64) - 1))
+    yield case("pending launches", limits(4, 0, 1, 31, 32, 33, 100, 2048, 2049, 65_536, 100_001, 599_185, 599_186, 599_187, 1 << 31, (1 << 64) - 1))
+    yield case("fetches", limits(5, 0, 1, 31, 32, 33, 64, 65, 127, 128, 129, 1000))
+    step = 3_932_160
+    yield case("persisting bytes", limits(6, 0, 1, step - 1, step, step + 1, 8_000_000, 3 * step, 3 * step + 1, 20_000_000, 10 * step, 10 * step + 1, 1 << 30))
+    yield case("other limits", [answer for number in (3, 7, 8, 9, -1) for answer in ([calls.code("cuCtxSetLimit", number, C.c_size_t(value)) for value in (0, 1, 24)])])
+
+    def allocated(flags):
+        memory, told = C.c_void_p(), C.c_uint()
+        code = calls.code("cuMemHostAlloc", C.byref(memory), C.c_size_t(PAGE), flags)
+        return (code, calls.code("cuMemHostGetFlags", C.byref(told), memory), told.value & ~1, calls.code("cuMemFreeHost", memory)) if code == 0 else code
+
+    def registered(flags):
+        memory, told = C.create_string_buffer(3 * PAGE), C.c_uint()
+        page = C.c_void_p((C.addressof(memory) + PAGE - 1) & -PAGE)
+        return calls.code("cuMemHostRegister_v2", page, C.c_size_t(PAGE), flags), calls.code("cuMemHostGetFlags", C.byref(told), page), told.value, calls.code("cuMemHostUnregister", page)
+
+    yield case("flags of allocated memory", map(allocated, range(16)))
+    yield case("flags of registered memory", map(registered, (0, 1, 2, 3, 16, 17, 32)))
+
+    def bus_id(size):
+        text = C.create_string_buffer(b"." * 31)
+        code = calls.code("cuDeviceGetPCIBusId", text, size, 0)
+        return code, len(text.value)
+
+    yield case("bus ids", map(bus_id, range(16)))
+
+
 def pages(calls):
     unit = 2 << 20
 
@@ -755,7 +817,7 @@ def captures(calls):
 
 def cases(driver):
     calls = Calls(driver)
-    return [answer for group in (pools, contexts, streams, functions, libraries, options, launches, required, graphs, memory, places, copies, arrays, textures, pages, captures) for answer in group(calls)]
+    return [answer for group in (pools, contexts, streams, functions, libraries, options, launches, required, graphs, memory, places, copies, arrays, textures, plain_textures, settings, pages, captures) for answer in group(calls)]
 
 
 if __name__ == "__main__":

@@ -69,11 +69,11 @@ def said_meanwhile(work):
     return result, said
 
 
-def main(arguments, cases_of, what, compared=lambda case: True):
-    """Prints the cases of a driver; with `--check FILE`, how many of those that are to be `compared` are as there. Where warploom has to compile all kernels, it is wrong if it does not."""
+def main(arguments, cases_of, what, compared=lambda case: True, opened=Driver, library="libcuda.so.1"):
+    """Prints the cases of a driver, or what else is `opened`; with `--check FILE`, how many of those that are to be `compared` are as there. Where warploom has to compile all kernels, it is wrong if it does not."""
     checked = arguments[1] if arguments[:1] == ["--check"] else None
     rest = arguments[2:] if checked else arguments
-    driver = Driver(rest[0] if rest else "libcuda.so.1")
+    driver = opened(rest[0] if rest else library)
     cases, said = said_meanwhile(lambda: json.loads(json.dumps(cases_of(driver))))
     if checked is None:
         print(json.dumps({"device": driver.name})[:-1] + ', "cases": [')

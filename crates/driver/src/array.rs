@@ -287,7 +287,8 @@ impl Driver {
                 );
             }
         }
-        if flags & array_flags::TEXTURE_GATHER != 0 && (height == 0 || depth != 0) {
+        let gathered = flags & array_flags::TEXTURE_GATHER != 0;
+        if gathered && (height == 0 || depth != 0) {
             return refuse("gathering is for two dimensions without layers and faces".to_owned());
         }
         if width == 0 {
@@ -305,6 +306,9 @@ impl Driver {
         let device = self.device_of(context)?;
         let most = |number| u64::from(device.limit(number));
         let limits = match (layered || cube, height, depth) {
+            _ if gathered => {
+                [most(attribute::MAXIMUM_TEXTURE2D_GATHER_WIDTH), most(attribute::MAXIMUM_TEXTURE2D_GATHER_HEIGHT), 0]
+            }
             (false, 0, 0) => [most(attribute::MAXIMUM_TEXTURE1D_WIDTH), 0, 0],
             (false, _, 0) => [most(attribute::MAXIMUM_TEXTURE2D_WIDTH), most(attribute::MAXIMUM_TEXTURE2D_HEIGHT), 0],
             // A box may be deeper that is less wide and high.

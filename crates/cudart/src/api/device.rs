@@ -3,7 +3,7 @@ use std::ffi::{c_char, c_void};
 
 use warploom_abi::runtime::*;
 use warploom_abi::{
-    CUasyncCallback, CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUflushGPUDirectRDMAWritesScope,
+    CUasyncCallback, CUctx_flags, CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUflushGPUDirectRDMAWritesScope,
     CUflushGPUDirectRDMAWritesTarget, CUfunc_cache, CUlimit, CUmemoryPool,
 };
 
@@ -70,7 +70,9 @@ pub fn cudaGetDeviceFlags(flags: Out<'_, u32>) -> ApiResult {
     let device = context::device(context::current_device()?)?;
     let (mut flags, mut active) = (0, 0);
     driver!(cuDevicePrimaryCtxGetState_v7000(device, &mut flags, &mut active))?;
-    place.set(flags | cudaDeviceMapHost);
+    // What it asks of coredumps is the driver's alone.
+    let coredumps = CUctx_flags::CU_CTX_COREDUMP_ENABLE.0 | CUctx_flags::CU_CTX_USER_COREDUMP_ENABLE.0;
+    place.set(flags & !coredumps | cudaDeviceMapHost);
     Ok(())
 }
 

@@ -115,13 +115,13 @@ fn rows(
     if width == 0 || height == 0 {
         return Ok(None);
     }
-    let (source, target) = Way::of(kind)?.memory();
     for (name, pitch) in [("dpitch", dpitch), ("spitch", spitch)] {
         if height > 1 && width > pitch {
             let reason = format!("{name} is {pitch}, less than the {width} bytes of a row");
             return Err(Failure::new(cudaError::cudaErrorInvalidPitchValue, reason));
         }
     }
+    let (source, target) = Way::of(kind)?.memory();
     Ok(Some(CUDA_MEMCPY2D {
         srcMemoryType: source,
         srcHost: src.get(),

@@ -108,6 +108,10 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
         }
         Ok(DriverSide { memory, array, pointer, position })
     };
+    // As recorded of sources alone.
+    if parameters.srcArray != CUarray::NULL && source_memory == CUmemorytype::CU_MEMORYTYPE_HOST {
+        return Err(Failure::invalid_value(format!("{:?}: the source is an array, in device memory", parameters.kind)));
+    }
     let source = side("source", parameters.srcArray, parameters.srcPtr, parameters.srcPos, source_memory)?;
     let target = side("target", parameters.dstArray, parameters.dstPtr, parameters.dstPos, target_memory)?;
     Ok(Some(CUDA_MEMCPY3D {

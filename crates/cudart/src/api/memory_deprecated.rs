@@ -34,7 +34,10 @@ fn parts(array: CUarray, (x, y): (usize, usize), count: usize) -> ApiResult<(usi
 fn split(row: usize, (x, y): (usize, usize), count: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut y, mut before) = (y, 0);
-    if x > 0 {
+    if x == row && row > 0 {
+        // Behind a row's end is the next one, as recorded.
+        y += 1;
+    } else if x > 0 {
         let bytes = count.min(row.saturating_sub(x)).max(1).min(count);
         parts.push(Part { at: (x, y), size: (bytes, 1), before });
         (y, before) = (y + 1, bytes);

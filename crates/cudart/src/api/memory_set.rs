@@ -74,7 +74,9 @@ fn slices(at: &cudaPitchedPtr, extent: &cudaExtent) -> ApiResult<Vec<(u64, usize
     if extent.width == 0 || extent.height == 0 || extent.depth == 0 {
         return Ok(Vec::new());
     }
-    if extent.width > at.pitch {
+    // A single row has no pitch, as recorded.
+    let single = extent.height == 1 && extent.depth == 1;
+    if extent.width > at.pitch && !single {
         return Err(Failure::invalid_value(format!(
             "rows of {} bytes do not fit a pitch of {}",
             extent.width, at.pitch

@@ -5,7 +5,7 @@ use warploom_abi::runtime::*;
 use warploom_abi::{
     CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION, CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER,
     CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
-    CUDA_TEXTURE_DESC, CUaddress_mode, CUarray_format, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
+    CUDA_TEXTURE_DESC, CUaddress_mode, CUarray, CUarray_format, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
 };
 
 use super::array::{channel_format, driver_format, is_fractions, is_halves_in_blocks};
@@ -116,41 +116,59 @@ pub(super) fn texture(given: &cudaTextureDesc) -> CUDA_TEXTURE_DESC {
     }
 }
 
-/// The format of a resource, but for mipmapped arrays. What no resource is, the driver says.
+/// The format of a resource. What no resource is, the driver says.
 fn format_of(resource: &CUDA_RESOURCE_DESC) -> ApiResult<Option<CUarray_format>> {
     // SAFETY: every member of the union is valid for all bits, and the kind says which is set.
-    let (array, linear, rows) = unsafe { (resource.res.array, resource.res.linear, resource.res.pitch2D) };
-    Ok(match resource.resType {
-        CUresourcetype::CU_RESOURCE_TYPE_LINEAR => Some(linear.format),
-        CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => Some(rows.format),
-        CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
-            let mut shape = CUDA_ARRAY3D_DESCRIPTOR::default();
-            driver!(cuArray3DGetDescriptor_v3020(&mut shape, array.hArray))?;
-            Some(shape.Format)
+    let (array, mipmap, linear, rows) =
+        unsafe { (resource.res.array, resource.res.mipmap, resource.res.linear, resource.res.pitch2D) };
+    let array = match resource.resType {
+        CUresourcetype::CU_RESOURCE_TYPE_LINEAR => return Ok(Some(linear.format)),
+        CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => return Ok(Some(rows.format)),
+        CUresourcetype::CU_RESOURCE_TYPE_ARRAY => array.hArray,
+        CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+            let mut base = CUarray::NULL;
+            match driver!(cuMipmappedArrayGetLevel_v5000(&mut base, mipmap.hMipmappedArray, 0)) {
+                Ok(()) => base,
+                Err(_) => return Ok(None),
+            }
         }
-        _ => None,
-    })
+        _ => return Ok(None),
+    };
+    let mut shape = CUDA_ARRAY3D_DESCRIPTOR::default();
+    driver!(cuArray3DGetDescriptor_v3020(&mut shape, array))?;
+    Ok(Some(shape.Format))
 }
 
-/// Fractions are read as such, words that they are packed in and blocks of halves as they are, as recorded; whole numbers that are read as they are have nothing between them.
-pub(super) fn check_reading(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
-    let linear = texture.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
-    let as_they_are = texture.flags & CU_TRSF_READ_AS_INTEGER != 0;
+/// Fractions are read as such, and numbers, words that they are packed in and blocks of halves as they are, as recorded; whole numbers that are read as they are have nothing between them, nor
+/// have words.
+pub(super) fn check_reading(
+    resource: &CUDA_RESOURCE_DESC,
+    texture: &CUDA_TEXTURE_DESC,
+    mode: cudaTextureReadMode,
+) -> ApiResult {
     let Some(format) = format_of(resource)? else { return Ok(()) };
+    let linear = texture.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
+    let as_they_are = mode == cudaTextureReadMode::cudaReadModeElementType;
+    let as_fractions = mode == cudaTextureReadMode::cudaReadModeNormalizedFloat;
     let only_as_is = format == CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2 || is_halves_in_blocks(format);
-    if is_fractions(format) && as_they_are || only_as_is && !as_they_are {
-        let code = cudaError::cudaErrorInvalidNormSetting;
-        let mode = if only_as_is { "cudaReadModeElementType" } else { "cudaReadModeNormalizedFloat" };
-        return Err(Failure::new(code, format!("elements of {format:?} are read in {mode}")));
-    }
+    let numbers = matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF);
     // Words are no fractions, whatever a view makes of them.
     let words =
         matches!(format, CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32 | CUarray_format::CU_AD_FORMAT_SIGNED_INT32);
-    if words && !as_they_are && !linear {
-        let code = cudaError::cudaErrorInvalidNormSetting;
-        return Err(Failure::new(code, format!("elements of {format:?} are read in cudaReadModeElementType")));
+    let refused = match () {
+        () if only_as_is => !as_they_are,
+        () if is_fractions(format) => as_they_are,
+        () if words => as_fractions && !linear,
+        () => numbers && as_fractions,
+    };
+    if refused {
+        let mode =
+            if is_fractions(format) && !only_as_is { "cudaReadModeNormalizedFloat" } else { "cudaReadModeElementType" };
+        return Err(Failure::new(
+            cudaError::cudaErrorInvalidNormSetting,
+            format!("elements of {format:?} are read in {mode}"),
+        ));
     }
-    let numbers = matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF);
     if !linear || !(as_they_are || words) || numbers || only_as_is {
         return Ok(());
     }
@@ -202,7 +220,7 @@ fn create(
     });
     let view = view.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     context::ensure()?;
-    check_reading(&resource, &texture)?;
+    check_reading(&resource, &texture, description.readMode)?;
     let mut object = 0;
     driver!(cuTexObjectCreate_v5000(&mut object, &resource, &texture, view))?;
     place.set(object);

@@ -68,10 +68,26 @@ const MOST_LOCAL: u64 = 512 << 10;
 
 /// Fewer bytes of the `printf` buffer are rounded up to this, as recorded.
 const LEAST_PRINTF_FIFO: u64 = 512 << 10;
+/// And more are cut to this.
+const MOST_PRINTF_FIFO: u64 = 2 << 30;
+
+/// The least heap, as recorded. The most is left to the memory that there is.
+const LEAST_HEAP: u64 = 4 << 20;
+
+/// Launches of kernels that may be pending, as recorded.
+const LEAST_PENDING_LAUNCHES: u64 = 32;
+const MOST_PENDING_LAUNCHES: u64 = 599_186;
 
 /// The cache for persisting accesses at the start, and the most that it can be, which is an attribute of the device; as recorded.
 const PERSISTING_L2: u64 = 11_796_480;
 const MOST_PERSISTING_L2: u64 = 39_321_600;
+/// It is given in parts of so many bytes.
+const PERSISTING_L2_STEP: u64 = 3_932_160;
+
+/// Rounded up; what has no room becomes 0, as recorded.
+fn rounded(value: u64, to: u64) -> u64 {
+    value.checked_next_multiple_of(to).unwrap_or(0)
+}
 
 impl Limits {
     /// The defaults on a device whose CTAs can have `shared_size` bytes of shared memory.
@@ -111,10 +127,16 @@ impl Limits {
             Limit::StackSize if value >= MOST_LOCAL => {
                 return Err(DriverError::invalid_value(format!("a stack of {value} bytes is not below {MOST_LOCAL}")));
             }
+            // What is less than before is kept as it is said.
+            Limit::StackSize if value <= self.get(limit) => (&self.stack_size, value),
             Limit::StackSize => (&self.stack_size, value.next_multiple_of(16)),
-            Limit::PrintfFifoSize => (&self.printf_fifo_size, value.max(LEAST_PRINTF_FIFO)),
-            Limit::MallocHeapSize => (&self.malloc_heap_size, value),
-            Limit::DevRuntimePendingLaunchCount => (&self.pending_launches, value),
+            Limit::PrintfFifoSize => {
+                (&self.printf_fifo_size, rounded(value.max(LEAST_PRINTF_FIFO), 256).min(MOST_PRINTF_FIFO))
+            }
+            Limit::MallocHeapSize => (&self.malloc_heap_size, rounded(value.max(LEAST_HEAP), 64 << 10)),
+            Limit::DevRuntimePendingLaunchCount => {
+                (&self.pending_launches, value.clamp(LEAST_PENDING_LAUNCHES, MOST_PENDING_LAUNCHES))
+            }
             Limit::MaxL2FetchGranularity if value > 128 => {
                 return Err(DriverError::invalid_value(format!("a fetch granularity of {value} is above 128")));
             }
@@ -123,7 +145,7 @@ impl Limits {
                 let reason = format!("{value} bytes of cache for persisting accesses are above {MOST_PERSISTING_L2}");
                 return Err(DriverError::invalid_value(reason));
             }
-            Limit::PersistingL2CacheSize => (&self.persisting_l2, value),
+            Limit::PersistingL2CacheSize => (&self.persisting_l2, value.next_multiple_of(PERSISTING_L2_STEP)),
             Limit::SharedMemorySize | Limit::CigEnabled => {
                 return Err(DriverError::new(ErrorCode::NotPermitted, format!("{limit:?} cannot be set")));
             }

@@ -40,6 +40,8 @@ pub mod attribute {
     pub const MAX_THREADS_PER_MULTIPROCESSOR: i32 = 39;
     pub const MAXIMUM_TEXTURE1D_LAYERED_WIDTH: i32 = 42;
     pub const MAXIMUM_TEXTURE1D_LAYERED_LAYERS: i32 = 43;
+    pub const MAXIMUM_TEXTURE2D_GATHER_WIDTH: i32 = 45;
+    pub const MAXIMUM_TEXTURE2D_GATHER_HEIGHT: i32 = 46;
     pub const PCI_DOMAIN_ID: i32 = 50;
     pub const TEXTURE_PITCH_ALIGNMENT: i32 = 51;
     pub const MAXIMUM_SURFACE1D_WIDTH: i32 = 55;

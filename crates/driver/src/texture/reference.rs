@@ -238,6 +238,7 @@ impl Driver {
         let texture = match next.resource() {
             None => None,
             Some(resource) => {
+                check_rows(&resource)?;
                 let mut texture = Texture::new(self.levels_of(&resource)?, sampler);
                 if self.is_interleaved(&resource)? {
                     texture.levels.iter_mut().for_each(hide);
@@ -355,4 +356,16 @@ fn declared(module: &Module, name: &str, ty: ScalarType, noun: &str) -> DriverRe
     code.global(name)
         .filter(declared)
         .ok_or_else(|| DriverError::new(ErrorCode::NotFound, format!("the module has no {noun} {name}")))
+}
+
+/// Of references rows have to hold their texels, as recorded, which is not asked of objects.
+fn check_rows(resource: &Resource) -> DriverResult {
+    match *resource {
+        Resource::Pitch2d { format, channels, width, pitch, .. }
+            if pitch < width * format.bytes() * u64::from(channels) =>
+        {
+            Err(DriverError::invalid_value(format!("a pitch of {pitch} for rows of {width} texels")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,7 +1,6 @@
 //! What a texture or surface is made from, and how it is sampled, as a program says it.
 use std::sync::Arc;
 
-use warploom_exec::fault::AccessKind;
 use warploom_exec::texture::{AddressMode, Blocks, Channel, MappedTexels, Sampler, Texels, Tiles};
 
 use crate::array::{Array, Elements, Format, Storage, array_flags};
@@ -219,28 +218,29 @@ impl Driver {
             Resource::Mipmapped(array) => texels_of_array(&*self.array(self.mipmap_level(array, 0)?)?),
             Resource::Linear { address, format, channels, bytes } => {
                 let texel = self.check_texels(address, format, channels)?;
-                self.check_device(address, bytes, AccessKind::Load)?;
                 let width = bytes / texel;
-                let most = self.texture_limit(attribute::MAXIMUM_TEXTURE1D_LINEAR_WIDTH)?;
-                let size = check_size([width, 1], [most, 1])?;
-                Ok(Texels { linear: true, ..plane(address, size, 1, bytes, format, channels) })
+                let most = MOST_LINEAR.min(MOST_LINEAR_BYTES / texel);
+                if width > most {
+                    return Err(DriverError::invalid_value(format!("{width} texels; up to {most} are possible")));
+                }
+                Ok(Texels { linear: true, ..plane(address, [width, 1], 1, bytes, format, channels) })
             }
             Resource::Pitch2d { address, format, channels, width, height, pitch } => {
-                let texel = self.check_texels(address, format, channels)?;
-                let size = check_size(
-                    [width, height],
-                    [
-                        self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_WIDTH)?,
-                        self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_HEIGHT)?,
-                    ],
-                )?;
+                self.check_texels(address, format, channels)?;
+                let most = [
+                    self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_WIDTH)?,
+                    self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_HEIGHT)?,
+                ];
+                if width > most[0] || height > most[1] {
+                    let reason = format!("{width} by {height} texels; up to {most:?} are possible");
+                    return Err(DriverError::invalid_value(reason));
+                }
                 let aligned = pitch.is_multiple_of(self.texture_limit(attribute::TEXTURE_PITCH_ALIGNMENT)?.max(1));
                 let most = self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_PITCH)?;
-                if !aligned || pitch < width * texel || pitch > most {
-                    return Err(DriverError::invalid_value(format!("a pitch of {pitch} for rows of {width} texels")));
+                if !aligned || pitch > most {
+                    return Err(DriverError::invalid_value(format!("a pitch of {pitch}; up to {most} are possible")));
                 }
-                self.check_device(address, pitch * (height - 1) + width * texel, AccessKind::Load)?;
-                Ok(plane(address, size, 2, pitch, format, channels))
+                Ok(plane(address, [width, height], 2, pitch, format, channels))
             }
         }
     }
@@ -255,9 +255,12 @@ impl Driver {
             let reason = format!("format {:#x} of {channels} channels", format.number());
             return Err(DriverError::invalid_value(reason));
         }
+        // Whether there is memory is seen where a kernel fetches, as recorded.
         let alignment = self.texture_limit(attribute::TEXTURE_ALIGNMENT)?;
-        if !address.is_multiple_of(alignment.max(1)) {
-            return Err(DriverError::invalid_value(format!("address {address:#x} is no multiple of {alignment}")));
+        if address == 0 || !address.is_multiple_of(alignment.max(1)) {
+            return Err(DriverError::invalid_value(format!(
+                "address {address:#x} is NULL or no multiple of {alignment}"
+            )));
         }
         Ok(format.bytes() * u64::from(channels))
     }
@@ -302,21 +305,20 @@ fn texels_of_array(array: &Array) -> DriverResult<Texels> {
     })
 }
 
-fn check_size(size: [u64; 2], most: [u64; 2]) -> DriverResult<[u32; 2]> {
-    if size.contains(&0) || size[0] > most[0] || size[1] > most[1] {
-        return Err(DriverError::invalid_value(format!("{size:?} texels; up to {most:?} are possible")));
-    }
-    Ok(size.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX)))
-}
+/// The most texels and the most bytes of a texture of one dimension in plain memory, as recorded: more texels than the device's attribute says.
+const MOST_LINEAR: u64 = 1 << 30;
+const MOST_LINEAR_BYTES: u64 = 1 << 32;
 
-fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Format, channels: u32) -> Texels {
-    Texels {
+/// Texels in plain memory. Of none, 0 is read.
+fn plane(address: u64, [width, height]: [u64; 2], dimensions: u8, pitch: u64, format: Format, channels: u32) -> Texels {
+    let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX).max(1);
+    let mut texels = Texels {
         address,
         mapped: None,
-        size: [size[0], size[1], 1],
+        size: [narrow(width), narrow(height), 1],
         dimensions,
         pitch,
-        slice: pitch * u64::from(size[1]),
+        slice: pitch * height,
         channel: channel(format),
         channels,
         layered: false,
@@ -324,7 +326,11 @@ fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Forma
         linear: false,
         fractions: false,
         blocks: None,
+    };
+    if width == 0 || height == 0 {
+        hide(&mut texels);
     }
+    texels
 }
 
 #[cfg(test)]

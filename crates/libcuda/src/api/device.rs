@@ -190,14 +190,15 @@ pub(crate) fn cuDeviceComputeCapability(major: Out<'_, i32>, minor: Out<'_, i32>
     Ok(())
 }
 
-/// Unlike a name, a bus id that does not fit is not cut off.
+/// Unlike a name's, it is an error that a bus id does not fit, of which what does is written, as recorded.
 pub(crate) fn cuDeviceGetPCIBusId(pciBusId: OutStr<'_>, len: i32, dev: CUdevice) -> ApiResult {
     let device = driver()?.device(dev)?;
     let len = size(len, "len")?;
+    pciBusId.write("pciBusId", len, device.pci_bus_id().as_bytes())?;
     if len < PCI_BUS_ID_SIZE {
         return Err(DriverError::invalid_value(format!("len is {len}, a bus id needs {PCI_BUS_ID_SIZE}")));
     }
-    pciBusId.write("pciBusId", len, device.pci_bus_id().as_bytes())
+    Ok(())
 }
 
 pub(crate) fn cuDeviceGetByPCIBusId(dev: Out<'_, CUdevice>, pciBusId: InStr<'_>) -> ApiResult {
