@@ -36,6 +36,20 @@ SIZED = b"""
   mad.lo.u32 %%r7, %%r2, 1000, %%r3; mad.lo.u32 %%r7, %%r5, 100000, %%r7; st.global.u32 [%%rd1], %%r7; ret;
 }
 """
+# What a thread reads of a texture: by whole numbers in one dimension, or in two.
+FETCH = b"""
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry line(.param .u64 t, .param .u64 p, .param .s32 x, .param .s32 y) {
+  .reg .b64 %%rd<3>; .reg .s32 %%r<3>; .reg .f32 %%f<5>; ld.param.u64 %%rd0, [t]; ld.param.u64 %%rd1, [p]; ld.param.s32 %%r0, [x];
+  tex.1d.v4.f32.s32 {%%f0, %%f1, %%f2, %%f3}, [%%rd0, {%%r0}]; st.global.f32 [%%rd1], %%f0; ret;
+}
+.visible .entry rows(.param .u64 t, .param .u64 p, .param .s32 x, .param .s32 y) {
+  .reg .b64 %%rd<3>; .reg .s32 %%r<3>; .reg .f32 %%f<7>; ld.param.u64 %%rd0, [t]; ld.param.u64 %%rd1, [p]; ld.param.s32 %%r0, [x]; ld.param.s32 %%r1, [y];
+  cvt.rn.f32.s32 %%f4, %%r0; cvt.rn.f32.s32 %%f5, %%r1; tex.2d.v4.f32.f32 {%%f0, %%f1, %%f2, %%f3}, [%%rd0, {%%f4, %%f5}]; st.global.f32 [%%rd1], %%f0; ret;
+}
+""".replace(b"%%", b"%")
 NULL, PAGE = C.c_void_p(0), 4096
 FLAGS = [*range(0x20), 0x20, 0x40, 0x80, 0x100, 0x200]
 
@@ -402,6 +416,30 @@ def plain_textures(calls):
         return code
 
     word = 1 << 32 | 0x20
+    module, out = calls.made("cuModuleLoadData", FETCH), calls.memory(4)
+    numbers = (C.c_float * (4 * PAGE))(*range(1, 4 * PAGE + 1))
+    calls.call("cuMemcpyHtoD_v2", C.c_uint64(memory), numbers, C.c_size_t(C.sizeof(numbers)))
+
+    def read(name, kind, places, *words):
+        """What lies at places of a texture that is clamped."""
+        function, resource, sampler, handle, value = calls.made("cuModuleGetFunction", module, name), Resource(type=kind), Sampler(address=(C.c_int * 3)(1, 1, 1)), C.c_uint64(), C.c_float()
+        resource.union[:len(words)] = words
+        calls.call("cuTexObjectCreate", C.byref(handle), C.byref(resource), C.byref(sampler), None)
+        for place in places:
+            arguments = (handle, out, *map(C.c_int, place))
+            pointers = (C.c_void_p * 4)(*[C.cast(C.byref(argument), C.c_void_p) for argument in arguments])
+            calls.call("cuMemsetD32_v2", out, 0xbf800000, C.c_size_t(1))
+            calls.call("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+            calls.call("cuMemcpyDtoH_v2", C.byref(value), out, C.c_size_t(4))
+            yield value.value
+        calls.call("cuTexObjectDestroy", handle)
+
+    along = [(x, 0) for x in (-1, 0, 1, 2, 3, 4, 1000)]
+    for size in (0, 1, 4, 7, 8, 16):
+        yield case(f"what is in lines of {size} bytes", read(b"line", 2, along, memory, word, size))
+    across = [(x, y) for y in (-1, 0, 1, 2, 5) for x in (-1, 0, 1, 3, 8, 15, 100)]
+    for width, height, pitch in ((4, 2, 32), (4, 2, 0), (16, 2, 32), (0, 0, 32), (0, 2, 32), (4, 0, 32), (1, 1, 0)):
+        yield case(f"what is in rows of {width} by {height}, {pitch} bytes apart", read(b"rows", 3, across, memory, word, width, height, pitch))
     for kind, format in (("words", word), ("bytes", 1 << 32 | 1), ("colours", 4 << 32 | 1), ("fours", 4 << 32 | 0x20)):
         sizes = (0, 1, 3, 4, 16, PAGE, 16 * PAGE, 16 * PAGE + 16, 1 << 20, 1 << 27, 1 << 29, 1 << 30, (1 << 30) + 16, 1 << 31, (1 << 32) - 16, 1 << 32, (1 << 32) + 1, (1 << 32) + 16, 1 << 40)
         yield case(f"lines of {kind}", (texture(2, memory + by, format, size) for by in (0, 512, 16) for size in sizes))

@@ -223,7 +223,8 @@ impl Driver {
                 if width > most {
                     return Err(DriverError::invalid_value(format!("{width} texels; up to {most} are possible")));
                 }
-                Ok(Texels { linear: true, ..plane(address, [width, 1], 1, bytes, format, channels) })
+                // Where there is none, the first one is read all the same, as recorded.
+                Ok(Texels { linear: true, ..plane(address, [width.max(1), 1], 1, bytes, format, channels) })
             }
             Resource::Pitch2d { address, format, channels, width, height, pitch } => {
                 self.check_texels(address, format, channels)?;
@@ -236,11 +237,14 @@ impl Driver {
                     return Err(DriverError::invalid_value(reason));
                 }
                 let aligned = pitch.is_multiple_of(self.texture_limit(attribute::TEXTURE_PITCH_ALIGNMENT)?.max(1));
-                let most = self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_PITCH)?;
-                if !aligned || pitch > most {
-                    return Err(DriverError::invalid_value(format!("a pitch of {pitch}; up to {most} are possible")));
+                let most_pitch = self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_PITCH)?;
+                if !aligned || pitch > most_pitch {
+                    let reason = format!("a pitch of {pitch}; up to {most_pitch} are possible");
+                    return Err(DriverError::invalid_value(reason));
                 }
-                Ok(plane(address, [width, height], 2, pitch, format, channels))
+                // Rows of no texels are as wide as they can be, and where there is no row, the first one is read, as recorded.
+                let width = if width == 0 { most[0] } else { width };
+                Ok(plane(address, [width, height.max(1)], 2, pitch, format, channels))
             }
         }
     }
@@ -309,16 +313,16 @@ fn texels_of_array(array: &Array) -> DriverResult<Texels> {
 const MOST_LINEAR: u64 = 1 << 30;
 const MOST_LINEAR_BYTES: u64 = 1 << 32;
 
-/// Texels in plain memory. Of none, 0 is read.
-fn plane(address: u64, [width, height]: [u64; 2], dimensions: u8, pitch: u64, format: Format, channels: u32) -> Texels {
-    let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX).max(1);
-    let mut texels = Texels {
+/// Texels in plain memory.
+fn plane(address: u64, size: [u64; 2], dimensions: u8, pitch: u64, format: Format, channels: u32) -> Texels {
+    let [width, height] = size.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX));
+    Texels {
         address,
         mapped: None,
-        size: [narrow(width), narrow(height), 1],
+        size: [width, height, 1],
         dimensions,
         pitch,
-        slice: pitch * height,
+        slice: pitch * u64::from(height),
         channel: channel(format),
         channels,
         layered: false,
@@ -326,11 +330,7 @@ fn plane(address: u64, [width, height]: [u64; 2], dimensions: u8, pitch: u64, fo
         linear: false,
         fractions: false,
         blocks: None,
-    };
-    if width == 0 || height == 0 {
-        hide(&mut texels);
     }
-    texels
 }
 
 #[cfg(test)]
