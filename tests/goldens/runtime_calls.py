@@ -242,9 +242,14 @@ def flags(runtime):
         return (register(page, PAGE), register(page, PAGE), register(page + 100, 10), runtime.code("cudaHostGetFlags", C.byref(told), C.c_void_p(page)), told.value, runtime.code("cudaHostGetDevicePointer", C.byref(device), C.c_void_p(page), 0),
                 runtime.code("cudaHostUnregister", C.c_void_p(page + 1)), runtime.code("cudaHostUnregister", C.c_void_p(page)), runtime.code("cudaHostUnregister", C.c_void_p(page)))
 
+    def managed(given):
+        memory = C.c_void_p()
+        code = runtime.code("cudaMallocManaged", C.byref(memory), C.c_size_t(100), given)
+        return runtime.code("cudaFree", memory) if code == 0 else [code]
+
     yield case("of allocated memory", map(allocated, range(17)))
     yield case("of registered memory", map(registered, (*range(8), 16, 17, 32)))
-    yield case("of managed memory", (made_of(runtime, given) for given in range(8)))
+    yield case("of managed memory", map(managed, range(8)))
 
     def priority(given):
         stream, told = C.c_void_p(), C.c_int()
@@ -262,12 +267,6 @@ def flags(runtime):
         return runtime.code("cudaDeviceGetPCIBusId", text, size, 0), len(text.value)
 
     yield case("bus ids", map(bus_id, range(1, 16)))
-
-
-def made_of(runtime, given):
-    memory = C.c_void_p()
-    code = runtime.code("cudaMallocManaged", C.byref(memory), C.c_size_t(100), given)
-    return runtime.code("cudaFree", memory) if code == 0 else [code]
 
 
 def cases(runtime):

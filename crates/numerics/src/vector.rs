@@ -14,7 +14,10 @@ pub(crate) mod x86;
 pub use x86::Eight;
 
 /// A word of each lane, as they lie in memory.
-pub trait Lanes: Pod + Debug + Default + PartialEq + AsMut<[u32]> + IndexMut<usize, Output = u32> {}
+pub trait Lanes:
+    Pod + Debug + Default + PartialEq + AsRef<[u32]> + AsMut<[u32]> + IndexMut<usize, Output = u32>
+{
+}
 
 impl Lanes for [u32; 8] {}
 impl Lanes for [u32; 16] {}

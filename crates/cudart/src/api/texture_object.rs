@@ -141,15 +141,11 @@ fn format_of(resource: &CUDA_RESOURCE_DESC) -> ApiResult<Option<CUarray_format>>
 
 /// Fractions are read as such, and numbers, words that they are packed in and blocks of halves as they are, as recorded; whole numbers that are read as they are have nothing between them, nor
 /// have words.
-pub(super) fn check_reading(
-    resource: &CUDA_RESOURCE_DESC,
-    texture: &CUDA_TEXTURE_DESC,
-    mode: cudaTextureReadMode,
-) -> ApiResult {
+pub(super) fn check_reading(resource: &CUDA_RESOURCE_DESC, texture: &cudaTextureDesc) -> ApiResult {
     let Some(format) = format_of(resource)? else { return Ok(()) };
-    let linear = texture.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
-    let as_they_are = mode == cudaTextureReadMode::cudaReadModeElementType;
-    let as_fractions = mode == cudaTextureReadMode::cudaReadModeNormalizedFloat;
+    let linear = texture.filterMode == cudaTextureFilterMode::cudaFilterModeLinear;
+    let as_they_are = texture.readMode == cudaTextureReadMode::cudaReadModeElementType;
+    let as_fractions = texture.readMode == cudaTextureReadMode::cudaReadModeNormalizedFloat;
     let only_as_is = format == CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2 || is_halves_in_blocks(format);
     let numbers = matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF);
     // Words are no fractions, whatever a view makes of them.
@@ -220,7 +216,7 @@ fn create(
     });
     let view = view.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     context::ensure()?;
-    check_reading(&resource, &texture, description.readMode)?;
+    check_reading(&resource, description)?;
     let mut object = 0;
     driver!(cuTexObjectCreate_v5000(&mut object, &resource, &texture, view))?;
     place.set(object);

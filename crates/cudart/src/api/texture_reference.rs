@@ -159,7 +159,7 @@ fn bind(
 ) -> ApiResult {
     let described = described(texture, &texref.structure().get("texref")?);
     let settings = texture_object::texture(&described);
-    check_reading(resource, &settings, described.readMode)?;
+    check_reading(resource, &described)?;
     let reference = texture.reference()?;
     unbind(texture, reference)?;
     driver!(cuTexRefSetFlags_v2000(reference, settings.flags))?;

@@ -160,17 +160,17 @@ pub(super) fn unaligned_bits(size: usize) -> u64 {
 /// # Safety
 /// As for [`Gathers::apart`].
 #[inline(always)]
-unsafe fn one_by_one<L: Lanes>(start: u64, offsets: &mut L, out: &mut [L]) {
-    let offsets = offsets.as_mut();
+unsafe fn one_by_one<L: Lanes>(start: u64, offsets: &L, out: &mut [L]) {
+    let offsets = offsets.as_ref();
     if let [out] = out {
-        for (out, &mut offset) in out.as_mut().iter_mut().zip(offsets) {
+        for (out, &offset) in out.as_mut().iter_mut().zip(offsets) {
             // SAFETY: the caller's.
             *out = unsafe { u32::read(start + u64::from(offset)) };
         }
         return;
     }
     for (index, pair) in out.chunks_exact_mut(2).enumerate() {
-        for (lane, &mut offset) in offsets.iter_mut().enumerate() {
+        for (lane, &offset) in offsets.iter().enumerate() {
             // SAFETY: the caller's.
             let value = unsafe { u64::read(start + u64::from(offset) + 8 * index as u64) };
             (pair[0][lane], pair[1][lane]) = (value as u32, (value >> 32) as u32);
@@ -202,7 +202,7 @@ unsafe impl Gathers for Arrays {
     ) {
         for (out, offsets) in out.iter_mut().zip(offsets) {
             // SAFETY: the caller's.
-            unsafe { one_by_one(start, &mut { *offsets }, out) };
+            unsafe { one_by_one(start, offsets, out) };
         }
     }
 }
@@ -227,7 +227,7 @@ unsafe fn vector<T: Copy>(address: u64) -> T {
 unsafe fn fours<V: WordVectors, const FOURS: usize>(
     v: V,
     start: u64,
-    offsets: &mut V::Lanes,
+    offsets: &V::Lanes,
     lanes: impl Fn([[u32; 4]; FOURS]) -> V::Lanes,
     out: [&mut V::Lanes; 4],
 ) {

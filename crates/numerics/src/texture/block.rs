@@ -557,6 +557,7 @@ fn are_plain<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::vector::lanes_of;
     use super::super::{blend as blend_one, square_weights};
     use super::*;
     use crate::vector::{Arrays, WordVectors};
@@ -576,14 +577,6 @@ mod tests {
     /// As many as a vector has, again and again.
     fn blocks<V: SamplingVectors, T>(all: &[T; 16]) -> std::slice::Chunks<'_, T> {
         all.chunks(V::Lanes::default().as_mut().len())
-    }
-
-    fn lanes_of<V: SamplingVectors, T>(v: V, from: &[T], word: impl Fn(&T) -> u32) -> V::Words {
-        let mut lanes = V::Lanes::default();
-        for (lane, from) in lanes.as_mut().iter_mut().zip(from) {
-            *lane = word(from);
-        }
-        v.load(&lanes)
     }
 
     fn sampled_as_one_by_one<V: SamplingVectors>(v: V, axis: Axis, at: &[f32; 16]) -> Result<(), TestCaseError> {

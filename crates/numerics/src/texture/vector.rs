@@ -201,17 +201,19 @@ impl SamplingVectors for Arrays {
     }
 }
 
+/// A word of each lane, made of what there is for it.
+#[cfg(test)]
+pub(super) fn lanes_of<V: SamplingVectors, T>(v: V, from: &[T], word: impl Fn(&T) -> u32) -> V::Words {
+    let mut lanes = V::Lanes::default();
+    for (lane, from) in lanes.as_mut().iter_mut().zip(from) {
+        *lane = word(from);
+    }
+    v.load(&lanes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn loaded<V: SamplingVectors>(v: V, values: &[f32]) -> V::Words {
-        let mut lanes = V::Lanes::default();
-        for (lane, value) in lanes.as_mut().iter_mut().zip(values) {
-            *lane = value.to_bits();
-        }
-        v.load(&lanes)
-    }
 
     fn are_quotients<V: SamplingVectors>(v: V, values: &[f32], got: V::Words, by: f32) -> bool {
         let got = v.store(got);
@@ -224,10 +226,20 @@ mod tests {
             values.chunks(8).map(<[f32]>::to_vec).collect::<Vec<_>>()
         };
         for values in all(0..=65535) {
-            assert!(are_quotients(v, &values, v.fractions::<65535>(loaded(v, &values)), 65535.0));
+            assert!(are_quotients(
+                v,
+                &values,
+                v.fractions::<65535>(lanes_of(v, &values, |value| value.to_bits())),
+                65535.0
+            ));
         }
         for values in all(-32767..=32767) {
-            assert!(are_quotients(v, &values, v.fractions::<32767>(loaded(v, &values)), 32767.0));
+            assert!(are_quotients(
+                v,
+                &values,
+                v.fractions::<32767>(lanes_of(v, &values, |value| value.to_bits())),
+                32767.0
+            ));
         }
     }
 

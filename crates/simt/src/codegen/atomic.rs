@@ -125,8 +125,8 @@ pub(super) fn named(lane: &str, number: u32) -> String {
     out
 }
 
-/// All lanes one behind the other, if all run, and an entry into the loop over those that do: `lane` is what one does.
-fn straight(lane: &str, lanes: u32) -> String {
+/// What all lanes do, one behind the other, if all run; else it goes on at `some`.
+fn all_lanes(lane: &str, lanes: u32) -> String {
     let all = if lanes == 32 { -1 } else { (1i64 << lanes) - 1 };
     let mut out = format!("  %full = icmp eq i32 %lanes, {all}\n  br i1 %full, label %each, label %some\neach:\n");
     for number in 0..lanes {
@@ -135,27 +135,24 @@ fn straight(lane: &str, lanes: u32) -> String {
         );
         out += &named(lane, number);
     }
-    out + "  ret void\nsome:\n  br label %head\n"
+    out
+}
+
+/// All lanes one behind the other, if all run, and an entry into the loop over those that do: `lane` is what one does.
+fn straight(lane: &str, lanes: u32) -> String {
+    all_lanes(lane, lanes) + "  ret void\nsome:\n  br label %head\n"
 }
 
 /// Has the lines brought here that lanes update, and an entry into the loop over them: an atomic of the host waits for its line alone, and what follows it for the atomic. Lines that are far
 /// away, or others' just now, come side by side so.
 fn claimed(lanes: u32) -> String {
-    let all = if lanes == 32 { -1 } else { (1i64 << lanes) - 1 };
-    let claim = |at: &str, lane: &str| {
-        format!(
-            "  %ahead{at} = getelementptr i64, ptr %addresses, i32 {lane}\n  %line{at} = load ptr, ptr %ahead{at}\n  \
-             call void @llvm.prefetch.p0(ptr %line{at}, i32 1, i32 3, i32 1)\n"
-        )
-    };
-    let mut out = format!("  %full = icmp eq i32 %lanes, {all}\n  br i1 %full, label %each, label %claim\neach:\n");
-    for lane in 0..lanes {
-        out += &claim(&format!(".{lane}"), &lane.to_string());
-    }
-    out += "  br label %claimed\nclaim:\n  %open = phi i32 [ %lanes, %0 ], [ %next, %claim ]\n  \
-            %one = call i32 @llvm.cttz.i32(i32 %open, i1 true)\n  %less = sub i32 %open, 1\n  %next = and i32 %open, %less\n";
-    out += &claim("", "%one");
-    out + "  %more = icmp ne i32 %next, 0\n  br i1 %more, label %claim, label %claimed\nclaimed:\n  br label %head\n"
+    let claim = |place: &str| format!("  call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)\n");
+    all_lanes(&claim("%place"), lanes)
+        + "  br label %claimed\nsome:\n  %open = phi i32 [ %lanes, %0 ], [ %next, %some ]\n  \
+           %one = call i32 @llvm.cttz.i32(i32 %open, i1 true)\n  %less = sub i32 %open, 1\n  %next = and i32 %open, %less\n  \
+           %ahead = getelementptr i64, ptr %addresses, i32 %one\n  %line = load ptr, ptr %ahead\n"
+        + &claim("%line")
+        + "  %more = icmp ne i32 %next, 0\n  br i1 %more, label %some, label %claimed\nclaimed:\n  br label %head\n"
 }
 
 /// A subnormal number as zero of its sign.

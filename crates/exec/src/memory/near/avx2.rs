@@ -32,12 +32,12 @@ unsafe impl Gathers for Eight {
         out: &mut Words<[u32; 8], N, P>,
     ) {
         for (out, offsets) in out.iter_mut().zip(offsets) {
-            let mut offsets = self.store(*offsets);
+            let offsets = self.store(*offsets);
             match &mut out[..] {
                 // SAFETY: the caller's.
-                [a, b, c, d] => unsafe { fours::<_, 2>(self, start, &mut offsets, must_cast, [a, b, c, d]) },
+                [a, b, c, d] => unsafe { fours::<_, 2>(self, start, &offsets, must_cast, [a, b, c, d]) },
                 // SAFETY: the caller's.
-                out => unsafe { one_by_one(start, &mut offsets, out) },
+                out => unsafe { one_by_one(start, &offsets, out) },
             }
         }
     }

@@ -46,11 +46,9 @@ unsafe impl Gathers for V4 {
                     split(&must_cast(pairs), low, high);
                 }
                 // SAFETY: the caller's.
-                [a, b, c, d] => unsafe {
-                    fours::<_, 4>(self, start, &mut self.store(*offsets), must_cast, [a, b, c, d])
-                },
+                [a, b, c, d] => unsafe { fours::<_, 4>(self, start, &self.store(*offsets), must_cast, [a, b, c, d]) },
                 // SAFETY: the caller's.
-                out => unsafe { one_by_one(start, &mut self.store(*offsets), out) },
+                out => unsafe { one_by_one(start, &self.store(*offsets), out) },
             }
         }
     }
