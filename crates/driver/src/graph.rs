@@ -31,7 +31,7 @@ pub use user_object::UserObject;
 
 pub(crate) use capture::{CaptureSlot, CapturedPlace, Captures};
 pub(crate) use conditional::Conditions;
-pub(crate) use updatable::{DEVICE_UPDATABLE, DeviceNodes, keep_number};
+pub(crate) use updatable::{DeviceNodes, keep_number};
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -224,7 +224,12 @@ impl Driver {
     fn end_node(&self, node: Node) {
         // Whoever destroys a graph finds all of its nodes in the table.
         let _ = self.graph_nodes.remove(node.handle);
-        for graph in node.work.graphs() {
+        self.end_graphs(&node.work);
+    }
+
+    /// Ends the graphs that belong to work which no node has any more.
+    fn end_graphs(&self, work: &Work) {
+        for graph in work.graphs() {
             if self.graphs.remove(graph.handle).is_ok() {
                 self.dissolve(graph);
             }
@@ -255,13 +260,16 @@ impl Driver {
         let mut dependencies = Vec::with_capacity(after.len());
         for (node, edge) in after {
             let dependency = Dependency { node: self.local_of(&graph, *node)?, edge: *edge };
-            dependency.check()?;
+            let from = graph.state.lock().node(dependency.node)?.work.kind();
+            dependency.check(from, Some(work.kind()))?;
             if dependencies.iter().any(|known: &Dependency| known.node == dependency.node) {
                 return Err(DriverError::invalid_value(format!("the dependency on {node:?} is given twice")));
             }
             dependencies.push(dependency);
         }
-        if graph.is_embedded() && matches!(work, Work::Alloc(_) | Work::Free(_)) {
+        // As recorded, a graph that a conditional node decides on may have such nodes, and is not instantiated.
+        let decided_on = graph.root != graph.id;
+        if graph.is_embedded() && !decided_on && matches!(work, Work::Alloc(_) | Work::Free(_)) {
             let reason = "a graph that belongs to a node can neither allocate nor free memory";
             return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }
@@ -387,19 +395,28 @@ impl Driver {
         Ok(graph.state.lock().node(local)?.work.clone())
     }
 
-    /// Gives a node other work of the same kind.
+    /// Gives a node other work of the same kind; a graph that it had ends.
     ///
     /// # Errors
-    /// `InvalidValue` for work of another kind; as [`Driver::nodes_of`].
+    /// `InvalidValue` for work of another kind, and a graph that would belong to itself; as recorded, `NotSupported` for other graphs in one with memory nodes;
+    /// as [`Driver::nodes_of`].
     pub fn set_node_work(&self, node: Handle, work: Work) -> DriverResult {
         let (graph, local) = self.node(node)?;
+        if work.graphs().iter().any(|inner| inner.reaches(&graph)) {
+            return Err(DriverError::invalid_value("a graph cannot belong to a node of its own"));
+        }
         let mut state = graph.state.lock();
+        if let Work::Graph(_) = work {
+            state.refuse_memory_nodes("given other graphs")?;
+        }
         let node = state.node_mut(local)?;
         node.work.check_kind(work.kind())?;
-        if matches!(work, Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) | Work::Conditional(_)) {
+        if matches!(work, Work::Alloc(_) | Work::Free(_) | Work::Conditional(_)) {
             return Err(DriverError::invalid_value(format!("a {} cannot be changed", work.kind().noun())));
         }
-        node.work = work;
+        let before = std::mem::replace(&mut node.work, work);
+        drop(state);
+        self.end_graphs(&before);
         Ok(())
     }
 

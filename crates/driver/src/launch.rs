@@ -18,11 +18,11 @@ use warploom_exec::workspace::Workspace;
 use crate::context::{Context, Limit};
 use crate::device::attribute;
 use crate::driver::Driver;
-use crate::graph::{DEVICE_UPDATABLE, Work, keep_number};
+use crate::graph::{Work, keep_number};
 use crate::green::GreenContext;
 use crate::handle::Handle;
 use crate::module::Function;
-use crate::stream::{AttributeValue, StreamName};
+use crate::stream::{AttributeValue, DEVICE_UPDATABLE, StreamName};
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// The sizes of a launch.
@@ -295,7 +295,11 @@ impl Driver {
         Ok(())
     }
 
-    fn check_cluster(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
+    /// The cluster that a launch of this shape runs in.
+    ///
+    /// # Errors
+    /// `InvalidClusterSize` for one that the kernel or the device does not have, and a grid that is no whole number of clusters.
+    pub fn check_cluster(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
         let refuse = |reason: String| Err(DriverError::new(ErrorCode::InvalidClusterSize, reason));
         let cluster = match (shape.cluster, function.required_cluster()) {
             (Some(given), Some(required)) if given != required => {

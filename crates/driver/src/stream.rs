@@ -11,7 +11,7 @@ pub(crate) use attributes::{wide_of, word_of};
 pub use external_semaphore::{SemaphoreAction, SemaphoreKind, SemaphoreWork, ValuedSemaphore};
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 
-pub(crate) use attributes::{DEFAULT_DOMAINS, DOMAIN_MAP, check_value};
+pub(crate) use attributes::{CLUSTER_DIMENSION, DEFAULT_DOMAINS, DEVICE_UPDATABLE, DOMAIN_MAP, check_value, kept};
 pub(crate) use external_semaphore::ImportedSemaphore;
 
 use std::collections::BTreeMap;

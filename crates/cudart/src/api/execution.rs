@@ -235,8 +235,19 @@ pub fn cudaFuncGetAttributes(attr: Out<'_, cudaFuncAttributes>, func: Passed<'_,
 }
 
 pub fn cudaFuncSetAttribute(func: Passed<'_, c_void>, attr: cudaFuncAttribute, value: i32) -> ApiResult {
+    check_settable(attr)?;
     let (kernel, device) = kernel_here(&func)?;
     driver!(cuKernelSetAttribute_v12000(CUfunction_attribute(attr.0), value, kernel, device))
+}
+
+/// Which attributes a program sets is asked before of which function.
+pub(crate) fn check_settable(attr: cudaFuncAttribute) -> ApiResult {
+    if attr < cudaFuncAttribute::cudaFuncAttributeMaxDynamicSharedMemorySize
+        || attr >= cudaFuncAttribute::cudaFuncAttributeMax
+    {
+        return Err(Failure::invalid_value(format!("{attr:?} cannot be set")));
+    }
+    Ok(())
 }
 
 pub fn cudaFuncSetCacheConfig(func: Passed<'_, c_void>, cacheConfig: cudaFuncCache) -> ApiResult {

@@ -8,7 +8,7 @@ use warploom_abi::{
 use super::graph_node::{copy_of_node, runtime_copy};
 use crate::border::{In, InOut, Out, Passed};
 use crate::driver::driver;
-use crate::failure::ApiResult;
+use crate::failure::{ApiResult, Failure};
 use crate::{binaries, context};
 
 type Kind = cudaGraphNodeType;
@@ -52,6 +52,10 @@ fn driver_parameters(given: &cudaGraphNodeParams) -> ApiResult<CUgraphNodeParams
         match given.r#type {
             Kind::cudaGraphNodeTypeKernel => bytes.kernel = driver_kernel(&union.kernel)?,
             Kind::cudaGraphNodeTypeMemcpy => {
+                // The driver's takes more room: it does not see what is behind this one.
+                if union.bytes_of_union[size_of::<cudaMemcpyNodeParams>()..].iter().any(|byte| *byte != 0) {
+                    return Err(Failure::invalid_value("what copies do not use of nodeParams must be 0"));
+                }
                 let cudaMemcpyNodeParams { flags, reserved, ctx, copyParams } = union.memcpy;
                 let copyParams = copy_of_node(&copyParams)?;
                 bytes.memcpy = CUDA_MEMCPY_NODE_PARAMS { flags, reserved, copyCtx: context_of(ctx)?, copyParams };

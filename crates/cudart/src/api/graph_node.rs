@@ -5,7 +5,7 @@ use warploom_abi::runtime::*;
 use warploom_abi::{CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUarray, CUcontext, CUkernel, CUmemorytype};
 
 use super::memory::pointer;
-use super::memory_copy::in_symbol;
+use super::memory_copy::{FROM_HOST, TO_HOST, in_symbol, symbol_way};
 use super::memory_copy_3d::{driver_copy, element_of};
 use crate::border::{In, Out, Passed};
 use crate::driver::driver;
@@ -92,7 +92,7 @@ pub(crate) fn copy_of_node(parameters: &cudaMemcpy3DParms) -> ApiResult<CUDA_MEM
 
 /// A copy of bytes without rows.
 fn line(dst: *mut c_void, src: *mut c_void, count: usize, kind: cudaMemcpyKind) -> ApiResult<CUDA_MEMCPY3D> {
-    let at = |ptr| cudaPitchedPtr { ptr, pitch: count, xsize: count, ysize: 1 };
+    let at = |ptr| cudaPitchedPtr { ptr, ..Default::default() };
     copy_of_node(&cudaMemcpy3DParms {
         srcPtr: at(src),
         dstPtr: at(dst),
@@ -100,6 +100,32 @@ fn line(dst: *mut c_void, src: *mut c_void, count: usize, kind: cudaMemcpyKind) 
         kind,
         ..Default::default()
     })
+}
+
+/// A copy to a variable of the device.
+fn to_symbol(
+    symbol: &Passed<'_, c_void>,
+    src: *mut c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> ApiResult<CUDA_MEMCPY3D> {
+    let target = in_symbol(symbol, offset, count)?;
+    symbol_way(kind, TO_HOST)?;
+    line(target.get(), src, count, kind)
+}
+
+/// A copy from a variable of the device.
+fn from_symbol(
+    dst: *mut c_void,
+    symbol: &Passed<'_, c_void>,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> ApiResult<CUDA_MEMCPY3D> {
+    let source = in_symbol(symbol, offset, count)?;
+    symbol_way(kind, FROM_HOST)?;
+    line(dst, source.get(), count, kind)
 }
 
 pub fn cudaGraphAddMemcpyNode(
@@ -186,7 +212,7 @@ pub fn cudaGraphAddMemcpyNodeToSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = line(in_symbol(&symbol, offset, count)?.get(), src.get(), count, kind)?;
+    let copy = to_symbol(&symbol, src.get(), count, offset, kind)?;
     let (node, after) = (pGraphNode.get(), pDependencies.get());
     driver!(cuGraphAddMemcpyNode_v10000(node, graph, after, numDependencies, &copy, context))
 }
@@ -200,7 +226,7 @@ pub fn cudaGraphMemcpyNodeSetParamsToSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     context::ensure()?;
-    let copy = line(in_symbol(&symbol, offset, count)?.get(), src.get(), count, kind)?;
+    let copy = to_symbol(&symbol, src.get(), count, offset, kind)?;
     driver!(cuGraphMemcpyNodeSetParams_v10000(node, &copy))
 }
 
@@ -214,7 +240,7 @@ pub fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = line(in_symbol(&symbol, offset, count)?.get(), src.get(), count, kind)?;
+    let copy = to_symbol(&symbol, src.get(), count, offset, kind)?;
     driver!(cuGraphExecMemcpyNodeSetParams_v10020(hGraphExec, node, &copy, context))
 }
 
@@ -231,7 +257,7 @@ pub fn cudaGraphAddMemcpyNodeFromSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = line(dst.get(), in_symbol(&symbol, offset, count)?.get(), count, kind)?;
+    let copy = from_symbol(dst.get(), &symbol, count, offset, kind)?;
     let (node, after) = (pGraphNode.get(), pDependencies.get());
     driver!(cuGraphAddMemcpyNode_v10000(node, graph, after, numDependencies, &copy, context))
 }
@@ -245,7 +271,7 @@ pub fn cudaGraphMemcpyNodeSetParamsFromSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     context::ensure()?;
-    let copy = line(dst.get(), in_symbol(&symbol, offset, count)?.get(), count, kind)?;
+    let copy = from_symbol(dst.get(), &symbol, count, offset, kind)?;
     driver!(cuGraphMemcpyNodeSetParams_v10000(node, &copy))
 }
 
@@ -259,11 +285,11 @@ pub fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = line(dst.get(), in_symbol(&symbol, offset, count)?.get(), count, kind)?;
+    let copy = from_symbol(dst.get(), &symbol, count, offset, kind)?;
     driver!(cuGraphExecMemcpyNodeSetParams_v10020(hGraphExec, node, &copy, context))
 }
 
-/// What a caller described as this copy. Widths of copies with arrays count elements, and heights too: those of blocks are as many texels as they hold.
+/// What a caller described as this copy; nobody keeps how much of a row was used (`xsize`). Widths of copies with arrays count elements, and heights too: those of blocks are as many texels as they hold.
 pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms> {
     let host = |kind| kind == CUmemorytype::CU_MEMORYTYPE_HOST;
     let unified = [copy.srcMemoryType, copy.dstMemoryType].contains(&CUmemorytype::CU_MEMORYTYPE_UNIFIED);
@@ -282,15 +308,14 @@ pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms>
         CUarray::NULL => cudaPos { x, y, z },
         _ => cudaPos { x: texels(x), y: y * element.side, z },
     };
-    let (width, rows) = (copy.WidthInBytes, (copy.srcHeight, copy.dstHeight));
     Ok(cudaMemcpy3DParms {
         srcArray: copy.srcArray,
         srcPos: position(copy.srcArray, copy.srcXInBytes, copy.srcY, copy.srcZ),
-        srcPtr: cudaPitchedPtr { ptr: source, pitch: copy.srcPitch, xsize: width, ysize: rows.0 },
+        srcPtr: cudaPitchedPtr { ptr: source, pitch: copy.srcPitch, xsize: 0, ysize: copy.srcHeight },
         dstArray: copy.dstArray,
         dstPos: position(copy.dstArray, copy.dstXInBytes, copy.dstY, copy.dstZ),
-        dstPtr: cudaPitchedPtr { ptr: target, pitch: copy.dstPitch, xsize: width, ysize: rows.1 },
-        extent: cudaExtent { width: texels(width), height: copy.Height * element.side, depth: copy.Depth },
+        dstPtr: cudaPitchedPtr { ptr: target, pitch: copy.dstPitch, xsize: 0, ysize: copy.dstHeight },
+        extent: cudaExtent { width: texels(copy.WidthInBytes), height: copy.Height * element.side, depth: copy.Depth },
         kind,
     })
 }

@@ -4,10 +4,11 @@ use std::ffi::{c_char, c_void};
 use warploom_abi::CUfunction_attribute;
 use warploom_abi::runtime::*;
 
+use super::execution::check_settable;
 use crate::border::Passed;
 use crate::context;
 use crate::driver::driver;
-use crate::failure::ApiResult;
+use crate::failure::{ApiResult, Failure};
 
 #[expect(clippy::too_many_arguments, reason = "as in the manual")]
 pub fn cudaLibraryLoadData(
@@ -106,6 +107,10 @@ pub fn cudaKernelSetAttributeForDevice(
     value: i32,
     device: i32,
 ) -> ApiResult {
+    check_settable(attr)?;
+    if kernel == cudaKernel_t::NULL {
+        return Err(Failure::new(cudaError::cudaErrorInvalidResourceHandle, "kernel is NULL"));
+    }
     let device = context::device(device)?;
     driver!(cuKernelSetAttribute_v12000(CUfunction_attribute(attr.0), value, kernel, device))
 }

@@ -213,7 +213,7 @@ pub(crate) fn in_symbol(
 }
 
 /// Refuses the kinds of copy that cannot end, or begin, in device memory.
-fn symbol_way(kind: cudaMemcpyKind, wrong: [cudaMemcpyKind; 2]) -> ApiResult {
+pub(crate) fn symbol_way(kind: cudaMemcpyKind, wrong: [cudaMemcpyKind; 2]) -> ApiResult {
     Way::of(kind)?;
     if wrong.contains(&kind) {
         let code = cudaError::cudaErrorInvalidMemcpyDirection;
@@ -223,9 +223,11 @@ fn symbol_way(kind: cudaMemcpyKind, wrong: [cudaMemcpyKind; 2]) -> ApiResult {
 }
 
 /// Kinds that do not end in device memory.
-const TO_HOST: [cudaMemcpyKind; 2] = [cudaMemcpyKind::cudaMemcpyDeviceToHost, cudaMemcpyKind::cudaMemcpyHostToHost];
+pub(crate) const TO_HOST: [cudaMemcpyKind; 2] =
+    [cudaMemcpyKind::cudaMemcpyDeviceToHost, cudaMemcpyKind::cudaMemcpyHostToHost];
 /// Kinds that do not begin in device memory.
-const FROM_HOST: [cudaMemcpyKind; 2] = [cudaMemcpyKind::cudaMemcpyHostToDevice, cudaMemcpyKind::cudaMemcpyHostToHost];
+pub(crate) const FROM_HOST: [cudaMemcpyKind; 2] =
+    [cudaMemcpyKind::cudaMemcpyHostToDevice, cudaMemcpyKind::cudaMemcpyHostToHost];
 
 pub fn cudaMemcpyToSymbol(
     default: DefaultStream,
@@ -235,6 +237,9 @@ pub fn cudaMemcpyToSymbol(
     offset: usize,
     kind: cudaMemcpyKind,
 ) -> ApiResult {
+    if count == 0 {
+        return context::ensure();
+    }
     let target = in_symbol(&symbol, offset, count)?;
     symbol_way(kind, TO_HOST)?;
     cudaMemcpy(default, target, src, count, kind)
@@ -248,6 +253,9 @@ pub fn cudaMemcpyFromSymbol(
     offset: usize,
     kind: cudaMemcpyKind,
 ) -> ApiResult {
+    if count == 0 {
+        return context::ensure();
+    }
     let source = in_symbol(&symbol, offset, count)?;
     symbol_way(kind, FROM_HOST)?;
     cudaMemcpy(default, dst, source, count, kind)
@@ -262,6 +270,9 @@ pub fn cudaMemcpyToSymbolAsync(
     kind: cudaMemcpyKind,
     stream: CUstream,
 ) -> ApiResult {
+    if count == 0 {
+        return context::ensure();
+    }
     let target = in_symbol(&symbol, offset, count)?;
     symbol_way(kind, TO_HOST)?;
     cudaMemcpyAsync(default, target, src, count, kind, stream)
@@ -276,6 +287,9 @@ pub fn cudaMemcpyFromSymbolAsync(
     kind: cudaMemcpyKind,
     stream: CUstream,
 ) -> ApiResult {
+    if count == 0 {
+        return context::ensure();
+    }
     let source = in_symbol(&symbol, offset, count)?;
     symbol_way(kind, FROM_HOST)?;
     cudaMemcpyAsync(default, dst, source, count, kind, stream)

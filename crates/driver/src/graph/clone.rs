@@ -2,17 +2,21 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{ConditionalWork, Driver, DriverError, DriverResult, Graph, Handle, Node, NodeRef, State, Work};
+use super::{ConditionalWork, Driver, DriverError, DriverResult, ErrorCode, Graph, Handle, Node, NodeRef, State, Work};
 
 impl Driver {
     /// Copies a graph with all that belongs to its nodes. What a node does is not copied: both call the same functions.
     ///
     /// # Errors
-    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` for a graph with memory nodes, or nodes that kernels may change.
+    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` for a graph with memory nodes, nodes that kernels may change, or conditions.
     pub fn clone_graph(&self, graph: Handle) -> DriverResult<Handle> {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("cloned")?;
         graph.state.lock().refuse_updatable("be cloned")?;
+        if !graph.state.lock().conditions.is_empty() {
+            let reason = "a graph with conditions cannot be cloned";
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
         Ok(self.copy_graph(&graph, false, None)?.handle)
     }
 

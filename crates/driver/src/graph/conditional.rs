@@ -296,6 +296,5 @@ impl Driver {
 
 #[cold]
 fn not_inside(work: &Work) -> DriverError {
-    let reason = format!("a conditional node cannot decide on a {}", work.kind().noun());
-    DriverError::new(ErrorCode::NotSupported, reason)
+    DriverError::invalid_value(format!("a conditional node cannot decide on a {}", work.kind().noun()))
 }

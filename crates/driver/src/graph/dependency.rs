@@ -1,5 +1,5 @@
 //! What comes after what: the edges of a graph.
-use super::{Driver, DriverError, DriverResult, ErrorCode, Handle};
+use super::{Driver, DriverError, DriverResult, ErrorCode, Handle, NodeKind};
 
 /// What an edge says beyond that one node comes after the other (`CUgraphEdgeData`); all zero says nothing more.
 /// Laid out as programs read lists of them.
@@ -25,12 +25,22 @@ pub(super) struct Dependency {
 }
 
 impl Dependency {
-    /// Whether the edge is one that exists. A kernel that resolves a dependency itself does so by its end at the latest, which is
-    /// when nodes that depend on it start here.
-    pub(super) fn check(&self) -> DriverResult {
+    /// Whether there can be such an edge from a node of the kind `from`, and to one of the kind `to`, if that is known. A kernel that resolves a dependency
+    /// itself does so by its end at the latest, which is when nodes that depend on it start here.
+    pub(super) fn check(&self, from: NodeKind, to: Option<NodeKind>) -> DriverResult {
         let EdgeData { from_port, to_port, kind, reserved } = self.edge;
-        if from_port > 2 || to_port != 0 || kind > 1 || reserved != [0; 5] {
-            return Err(DriverError::invalid_value(format!("{:?} is no edge", self.edge)));
+        let no_edge = |why: &str| Err(DriverError::invalid_value(format!("{:?}: {why}", self.edge)));
+        match (from_port, kind) {
+            _ if to_port != 0 || reserved != [0; 5] => return no_edge("to_port and reserved members must be 0"),
+            (0, 0) => return Ok(()),
+            (1 | 2, 1) | (2, 0) => {}
+            _ => return no_edge("from_port and type do not go together"),
+        }
+        if from != NodeKind::Kernel {
+            return no_edge("only a kernel is waited for before its end");
+        }
+        if kind == 1 && to.is_some_and(|to| to != NodeKind::Kernel) {
+            return no_edge("only a kernel resolves a dependency itself");
         }
         Ok(())
     }
@@ -93,8 +103,9 @@ impl Driver {
         let mut locals = Vec::with_capacity(edges.len());
         for (from, to, edge) in edges {
             let dependency = Dependency { node: self.local_of(&graph, *from)?, edge: *edge };
-            dependency.check()?;
             let to = self.local_of(&graph, *to)?;
+            let kind_of = |local| graph.state.lock().node(local).map(|node| node.work.kind());
+            dependency.check(kind_of(dependency.node)?, Some(kind_of(to)?))?;
             if dependency.node == to {
                 return Err(DriverError::invalid_value("a node cannot come after itself"));
             }
@@ -115,30 +126,31 @@ impl Driver {
         Ok(())
     }
 
-    /// Removes edges. All or none are removed.
+    /// Removes edges, whatever they say where that is left open. All or none are removed.
     ///
     /// # Errors
     /// `InvalidValue` for NULL, stale and foreign handles, nodes of other graphs, and an edge that is not there;
     /// `NotSupported` in a graph with memory nodes.
-    pub fn remove_dependencies(&self, graph: Handle, edges: &[(Handle, Handle, EdgeData)]) -> DriverResult {
+    pub fn remove_dependencies(&self, graph: Handle, edges: &[(Handle, Handle, Option<EdgeData>)]) -> DriverResult {
         let graph = self.graphs.lookup(graph)?;
-        let locals = edges.iter().map(|(from, to, edge)| {
-            Ok((Dependency { node: self.local_of(&graph, *from)?, edge: *edge }, self.local_of(&graph, *to)?))
-        });
+        let locals = edges
+            .iter()
+            .map(|(from, to, edge)| Ok((self.local_of(&graph, *from)?, *edge, self.local_of(&graph, *to)?)));
         let locals = locals.collect::<DriverResult<Vec<_>>>()?;
         let mut state = graph.state.lock();
         if !locals.is_empty() && state.has_memory_nodes() {
             let reason = "dependencies of a graph with nodes that allocate or free memory stay";
             return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }
-        for (dependency, to) in &locals {
-            if !state.node(*to)?.dependencies.contains(dependency) {
+        for (from, edge, to) in &locals {
+            let is_it = |known: &Dependency| known.node == *from && edge.is_none_or(|edge| known.edge == edge);
+            if !state.node(*to)?.dependencies.iter().any(is_it) {
                 return Err(DriverError::invalid_value("there is no such dependency"));
             }
         }
-        for (dependency, to) in locals {
-            state.node_mut(to)?.dependencies.retain(|known| *known != dependency);
-            state.node_mut(dependency.node)?.dependents.retain(|later| *later != to);
+        for (from, _, to) in locals {
+            state.node_mut(to)?.dependencies.retain(|known| known.node != from);
+            state.node_mut(from)?.dependents.retain(|later| *later != to);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Instances of graphs: what is launched.
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use warploom_exec::device_runtime::GraphRun;
@@ -67,7 +67,7 @@ pub struct GraphExec {
     pending: AtomicBool,
     pub(super) state: Mutex<ExecState>,
     /// Gone when the instance is: a graph with memory nodes has one at a time.
-    _alive: Arc<()>,
+    alive: Arc<()>,
 }
 
 pub(super) struct ExecState {
@@ -101,6 +101,13 @@ struct Launcher<'l> {
     behind: Option<Arc<Family>>,
     /// The program, and no kernel.
     host: bool,
+}
+
+impl GraphExec {
+    /// Whether it is the instance that a graph knows.
+    pub(super) fn is_instance(&self, known: &Weak<()>) -> bool {
+        known.upgrade().is_some_and(|alive| Arc::ptr_eq(&alive, &self.alive))
+    }
 }
 
 impl Driver {
@@ -158,7 +165,7 @@ impl Driver {
             launches,
             pending: AtomicBool::new(false),
             state: Mutex::new(state),
-            _alive: alive,
+            alive,
         };
         Ok(self.graph_execs.insert(make)?.handle)
     }

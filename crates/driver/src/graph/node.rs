@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::conditional::ConditionalWork;
 use super::memory::GraphAllocation;
-use super::updatable::{DEVICE_UPDATABLE, DeviceNode, keep_number};
+use super::updatable::{DeviceNode, keep_number};
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
 use crate::green::GreenContext;
@@ -13,7 +13,8 @@ use crate::launch::LaunchShape;
 use crate::memory::{CallersMemory, Checked, CopyPlace, Fill2d, Transfer};
 use crate::module::Function;
 use crate::stream::{
-    AttributeValue, DEFAULT_DOMAINS, DOMAIN_MAP, SemaphoreAction, SemaphoreWork, ValueOperation, check_value, word_of,
+    AttributeValue, CLUSTER_DIMENSION, DEFAULT_DOMAINS, DEVICE_UPDATABLE, DOMAIN_MAP, SemaphoreAction, SemaphoreWork,
+    ValueOperation, check_value, kept, word_of,
 };
 
 /// The kind of a node, by its number in `CUgraphNodeType`.
@@ -121,7 +122,6 @@ pub struct KernelWork {
 
 /// Numbers of the attributes that change a launch (`CUlaunchAttributeID`).
 const COOPERATIVE: u32 = 2;
-const CLUSTER_DIMENSION: u32 = 4;
 /// The attributes that kernel nodes have.
 const KERNEL_ATTRIBUTES: [u32; 10] =
     [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, DOMAIN_MAP, 10, DEVICE_UPDATABLE, 14, 16];
@@ -313,9 +313,10 @@ impl Driver {
         mut attributes: BTreeMap<u32, AttributeValue>,
         green: Option<&Arc<GreenContext>>,
     ) -> DriverResult<Work> {
-        for (attribute, value) in &attributes {
+        for (attribute, value) in &mut attributes {
             check_attribute(*attribute)?;
             check_value(*attribute, value)?;
+            *value = kept(*attribute, *value);
         }
         let parameters = self.parameter_buffer(function, parameters)?;
         let start = parameters.as_ptr().expose_provenance();

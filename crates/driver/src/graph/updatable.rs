@@ -18,10 +18,8 @@ use super::{Driver, DriverError, DriverResult, Graph, KernelWork, State, Work};
 use crate::ErrorCode;
 use crate::fault::Sticky;
 use crate::launch::LaunchShape;
-use crate::stream::{AttributeValue, wide_of, word_of};
+use crate::stream::{AttributeValue, DEVICE_UPDATABLE, wide_of, word_of};
 
-/// The attribute that makes a node one of these (`CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`): a number that is 0 or 1, and behind it the node's.
-pub(crate) const DEVICE_UPDATABLE: u32 = 13;
 /// The word of the attribute that is 0 or 1.
 const ASKED: usize = 0;
 /// Where the node's number stands in the attribute.

@@ -7,7 +7,7 @@ use super::exec::not_of_the_instance;
 use super::plan::Plan;
 use super::{Driver, DriverError, DriverResult, Handle, Work};
 use crate::ErrorCode;
-use crate::memory::{Box3, CopyPlace, CopySide};
+use crate::memory::{Box3, CopySide};
 
 /// How an update went, by its number in `CUgraphExecUpdateResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,13 +108,9 @@ fn is_line(size: &Box3) -> bool {
     size.height <= 1 && size.depth <= 1
 }
 
+/// As recorded, what was given as an address of either side does not become one of the host's or the device's, even where it is one.
 fn same_kind(old: &CopySide, new: &CopySide) -> bool {
-    matches!(
-        (&old.place, &new.place),
-        (CopyPlace::Host(_) | CopyPlace::Unified(_), CopyPlace::Host(_) | CopyPlace::Unified(_))
-            | (CopyPlace::Device(_) | CopyPlace::Unified(_), CopyPlace::Device(_) | CopyPlace::Unified(_))
-            | (CopyPlace::Array(_), CopyPlace::Array(_))
-    )
+    std::mem::discriminant(&old.place) == std::mem::discriminant(&new.place)
 }
 
 /// The nodes of the graph whose steps these are, without those of graphs inside: each has its own before it.
@@ -246,7 +242,21 @@ impl Driver {
             let error = DriverError::new(ErrorCode::NotSupported, reason);
             return Err(UpdateError { error, result: UpdateResult::Success, node: Handle::NULL, from: Handle::NULL });
         }
-        let objects = graph.state.lock().objects.shared();
+        let objects = {
+            let state = graph.state.lock();
+            let other = state.instance.strong_count() != 0 && !exec.is_instance(&state.instance);
+            if state.has_memory_nodes() && other {
+                let reason = "a graph with nodes that allocate or free memory, which has an instance";
+                let error = DriverError::new(ErrorCode::NotSupported, reason);
+                return Err(UpdateError {
+                    error,
+                    result: UpdateResult::Success,
+                    node: Handle::NULL,
+                    from: Handle::NULL,
+                });
+            }
+            state.objects.shared()
+        };
         let mut state = exec.state.lock();
         let count = state.plan.steps.len();
         if let Err(error) = check_plan(&state.plan, 0, count, &plan) {

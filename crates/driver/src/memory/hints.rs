@@ -226,6 +226,7 @@ impl Driver {
     /// `InvalidValue` for other memory, `InvalidDevice`, and those of [`Driver::current`].
     pub fn advise(&self, address: u64, size: u64, advice: Advice) -> DriverResult {
         self.current()?;
+        self.refuse_unsafe_in_capture()?;
         check_range(address, size)?;
         match advice {
             Advice::Preferred(Some(location)) | Advice::AccessedBy(location, _) => self.check_location(location)?,
@@ -271,7 +272,7 @@ impl Driver {
     pub fn prefetch(&self, address: u64, size: u64, location: Location, stream: StreamName) -> DriverResult {
         location.check_kind()?;
         self.check_node(location)?;
-        self.stream(stream)?;
+        self.refuse_capture(&self.stream(stream)?)?;
         check_range(address, size)?;
         self.check_location(location)?;
         let pointer = self.managed_range(address, size)?;

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, Kept, MapAccess, Memory, MemoryKind};
+use warploom_exec::memory::{
+    AllocError, AllocSpec, AllocationInfo, Kept, MAP_GRANULARITY, MapAccess, Memory, MemoryKind,
+};
 
 use super::{HandleTypes, Location, host_flags, location_kind};
 use crate::device::{Device, attribute};
@@ -153,6 +155,14 @@ impl MemoryPool {
         self.max_size
     }
 
+    /// How many bytes it may hold: as recorded, a bound is one of whole pieces of memory.
+    fn most(&self) -> u64 {
+        match self.max_size {
+            0 => u64::MAX,
+            bound => bound.checked_next_multiple_of(MAP_GRANULARITY).unwrap_or(u64::MAX),
+        }
+    }
+
     /// One of [`REUSE_ATTRIBUTES`].
     ///
     /// # Errors
@@ -272,9 +282,10 @@ impl MemoryPool {
             }
         }
         let bytes = least.unwrap_or(size);
-        if self.max_size != 0 && store.figures.reserved.saturating_add(bytes) > self.max_size {
-            store.shrink(memory, self.max_size.saturating_sub(bytes));
-            if store.figures.reserved.saturating_add(bytes) > self.max_size {
+        let most = self.most();
+        if store.figures.reserved.saturating_add(bytes) > most {
+            store.shrink(memory, most.saturating_sub(bytes));
+            if store.figures.reserved.saturating_add(bytes) > most {
                 return Err(full(store.figures.reserved));
             }
         }
@@ -346,6 +357,19 @@ impl Driver {
     /// As recorded: `InvalidValue` for a place that does not exist or has no such pools, one whose memory is not shared, a bound of managed memory, and types that pools do not have; then
     /// `NotSupported` for managed memory in another place than those of the host and devices, and for types that need a fabric.
     pub fn create_pool(&self, place: PoolPlace, max_size: u64, types: u32) -> DriverResult<Handle> {
+        self.check_pool(place, max_size, types)?;
+        if max_size.checked_next_multiple_of(MAP_GRANULARITY).is_none() {
+            return Err(DriverError::new(ErrorCode::OutOfMemory, format!("a pool of {max_size} bytes")));
+        }
+        let sharing = Sharing::new(self.memory(), HandleTypes::new(types)?)?;
+        Ok(self.pools.make(place, max_size, false, sharing)?.handle)
+    }
+
+    /// Whether there can be pools with these properties.
+    ///
+    /// # Errors
+    /// As [`Driver::create_pool`].
+    pub fn check_pool(&self, place: PoolPlace, max_size: u64, types: u32) -> DriverResult {
         if types & !HandleTypes::OF_MEMORY != 0 {
             return Err(DriverError::invalid_value(format!("{types:#x} names no kinds of handles of pools")));
         }
@@ -356,9 +380,7 @@ impl Driver {
         if place.managed && max_size != 0 {
             return Err(DriverError::invalid_value("pools of managed memory have no bound"));
         }
-        self.check_new_pool(place)?;
-        let sharing = Sharing::new(self.memory(), HandleTypes::new(types)?)?;
-        Ok(self.pools.make(place, max_size, false, sharing)?.handle)
+        self.check_new_pool(place)
     }
 
     /// Where pools are made, as recorded; default ones are in more places.

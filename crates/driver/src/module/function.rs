@@ -295,11 +295,9 @@ impl Driver {
             FunctionAttribute::CacheModeCa => 0,
             FunctionAttribute::MaxDynamicSharedSizeBytes => number(function.max_dynamic_shared()),
             FunctionAttribute::PreferredSharedMemoryCarveout => function.carveout.load(Ordering::Relaxed),
-            FunctionAttribute::ClusterSizeMustBeSet => i32::from(
-                function
-                    .directives()
-                    .is_some_and(|directives| directives.explicitcluster && directives.reqnctapercluster.is_none()),
-            ),
+            FunctionAttribute::ClusterSizeMustBeSet => {
+                i32::from(function.directives().is_some_and(|directives| directives.explicitcluster))
+            }
             FunctionAttribute::RequiredClusterWidth => cluster(WIDTH),
             FunctionAttribute::RequiredClusterHeight => cluster(WIDTH + 1),
             FunctionAttribute::RequiredClusterDepth => cluster(WIDTH + 2),
@@ -341,6 +339,12 @@ impl Driver {
             | FunctionAttribute::RequiredClusterDepth
             | FunctionAttribute::ClusterSchedulingPolicyPreference => {
                 let index = attribute as usize - FunctionAttribute::RequiredClusterWidth as usize;
+                // What the source requires stays.
+                let required = function.directives().is_some_and(|directives| directives.reqnctapercluster.is_some());
+                if required && attribute != FunctionAttribute::ClusterSchedulingPolicyPreference {
+                    let kept = function.cluster[index].load(Ordering::Relaxed).cast_signed();
+                    return if value == kept { Ok(()) } else { refuse() };
+                }
                 match u32::try_from(value) {
                     Ok(value) => function.cluster[index].store(value, Ordering::Relaxed),
                     Err(_) => return refuse(),

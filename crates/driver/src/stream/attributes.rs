@@ -29,8 +29,12 @@ const KNOWN: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY,
 const ACCESS_POLICY_WINDOW: u32 = 1;
 const SYNCHRONIZATION_POLICY: u32 = 3;
 pub(super) const PRIORITY: u32 = 8;
+pub(crate) const CLUSTER_DIMENSION: u32 = 4;
 pub(crate) const DOMAIN_MAP: u32 = 9;
+/// That kernels may change a node: a number that is 0 or 1, and behind it the node's.
+pub(crate) const DEVICE_UPDATABLE: u32 = 13;
 const DOMAIN: u32 = 10;
+const CARVEOUT: u32 = 14;
 const LINKS_FIRST: u32 = 16;
 
 /// The default domain is 0, the remote one 1.
@@ -56,13 +60,14 @@ fn check(attribute: u32) -> DriverResult {
 /// What the driver refuses of a value, of streams, launches and nodes alike, as recorded.
 ///
 /// # Errors
-/// `InvalidValue` for a domain, a launch's domain or a use of links that there is not, and as [`check_window`].
+/// `InvalidValue` for a domain, a launch's domain, a carveout or a use of links that there is not, and as [`check_window`].
 pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResult {
     let word = word_of(value, 0);
     let exists = match attribute {
         ACCESS_POLICY_WINDOW => return check_window(value),
         DOMAIN_MAP => value[0] < DOMAINS && value[1] < DOMAINS,
         DOMAIN | LINKS_FIRST => word < 2,
+        CARVEOUT => word <= 100,
         _ => true,
     };
     if exists { Ok(()) } else { Err(not_a_value(attribute, word)) }
@@ -71,14 +76,12 @@ pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResul
 /// The same of what launches alone have.
 ///
 /// # Errors
-/// `InvalidValue` as of streams, and for a policy of clusters and a carveout that there is not.
+/// `InvalidValue` as of streams, and for a policy of clusters that there is not.
 pub fn check_launch_attribute(attribute: u32, value: &AttributeValue) -> DriverResult {
     const CLUSTER_POLICY: u32 = 5;
-    const CARVEOUT: u32 = 14;
     let word = word_of(value, 0);
     match attribute {
         CLUSTER_POLICY if word > 2 => Err(not_a_value(attribute, word)),
-        CARVEOUT if word > 100 => Err(not_a_value(attribute, word)),
         _ => check_value(attribute, value),
     }
 }
@@ -108,19 +111,21 @@ fn check_window(value: &AttributeValue) -> DriverResult {
     Ok(())
 }
 
-/// What a stream keeps of a value, as recorded: priorities are brought into their range.
-///
-/// # Errors
-/// `InvalidValue` for a policy that there is not.
-fn kept(attribute: u32, mut value: AttributeValue) -> DriverResult<AttributeValue> {
-    let word = word_of(&value, 0);
-    if attribute == SYNCHRONIZATION_POLICY && !(1..=4).contains(&word) {
-        return Err(not_a_value(attribute, word));
-    }
+/// What streams and nodes keep of a value, as recorded: the bytes that say something, and priorities are brought into their range.
+pub(crate) fn kept(attribute: u32, mut value: AttributeValue) -> AttributeValue {
     if attribute == PRIORITY {
-        value[..4].copy_from_slice(&(word as i32).clamp(PRIORITIES.1, PRIORITIES.0).to_ne_bytes());
+        let priority = word_of(&value, 0) as i32;
+        value[..4].copy_from_slice(&priority.clamp(PRIORITIES.1, PRIORITIES.0).to_ne_bytes());
     }
-    Ok(value)
+    let bytes = match attribute {
+        ACCESS_POLICY_WINDOW => 28,
+        DOMAIN_MAP => 2,
+        CLUSTER_DIMENSION => 12,
+        DEVICE_UPDATABLE => 16,
+        _ => 4,
+    };
+    value[bytes..].fill(0);
+    value
 }
 
 impl Driver {
@@ -184,7 +189,11 @@ impl Driver {
         self.refuse_failed_capture(name)?;
         check(attribute)?;
         check_value(attribute, &value)?;
-        let value = kept(attribute, value)?;
+        let word = word_of(&value, 0);
+        if attribute == SYNCHRONIZATION_POLICY && !(1..=4).contains(&word) {
+            return Err(not_a_value(attribute, word));
+        }
+        let value = kept(attribute, value);
         self.check()?;
         self.with_attributes(name, |attributes| {
             attributes.insert(attribute, value);

@@ -24,7 +24,7 @@ fn on_device(device: CUdevice) -> PoolPlace {
 }
 
 /// What pools of a type of memory in a location are made for.
-fn place_of(location: CUmemLocation, memory: CUmemAllocationType) -> DriverResult<PoolPlace> {
+pub(super) fn place_of(location: CUmemLocation, memory: CUmemAllocationType) -> DriverResult<PoolPlace> {
     let managed = match memory {
         CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED => false,
         CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED => true,
@@ -164,6 +164,9 @@ pub(crate) fn cuMemPoolCreate(pool: Out<'_, CUmemoryPool>, poolProps: In<'_, CUm
     let place = pool.required("pool")?;
     let properties = poolProps.get("poolProps")?;
     let pool_place = place_of(properties.location, properties.allocType)?;
+    if properties.reserved != CUmemPoolProps::default().reserved {
+        return Err(DriverError::invalid_value("reserved members of poolProps must be 0"));
+    }
     let made = driver()?.create_pool(pool_place, properties.maxSize as u64, properties.handleTypes.0)?;
     place.set(c_pool(made));
     Ok(())

@@ -5,7 +5,7 @@ use warploom_abi::{CUfunction, CUlaunchConfig, CUoccupancyB2DSize};
 use warploom_driver::device::attribute;
 use warploom_driver::launch::{LaunchShape, volume};
 use warploom_driver::module::Function;
-use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
+use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode, Handle};
 
 use super::execution::shape_of;
 use crate::border::{ApiResult, In, Out, callback};
@@ -117,8 +117,8 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
     Ok(())
 }
 
-/// The sizes of a launch in clusters, of which none is 0.
-fn cluster_shape(config: &CUlaunchConfig) -> DriverResult<LaunchShape> {
+/// The sizes of a launch in clusters, of which none is 0. As recorded, clusters that are named must be possible.
+fn cluster_shape(driver: &Driver, function: &Function, config: &CUlaunchConfig) -> DriverResult<LaunchShape> {
     let shape = shape_of(config)?;
     if volume(shape.grid) == 0 || volume(shape.cta) == 0 {
         let reason = format!("a grid of {:?} with CTAs of {:?}", shape.grid, shape.cta);
@@ -126,6 +126,9 @@ fn cluster_shape(config: &CUlaunchConfig) -> DriverResult<LaunchShape> {
     }
     if shape.cluster.is_some_and(|cluster| volume(cluster) == 0) {
         return Err(DriverError::new(ErrorCode::InvalidClusterSize, "a cluster without CTAs"));
+    }
+    if shape.cluster.is_some() {
+        driver.check_cluster(function, &shape)?;
     }
     Ok(shape)
 }
@@ -140,8 +143,8 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     let place = clusterSize.required("clusterSize")?;
     let config = config.get("config")?;
     let function = function(func)?;
-    let shape = cluster_shape(&config)?;
     let driver = driver()?;
+    let shape = cluster_shape(driver, &function, &config)?;
     let resident = driver.resident_ctas(&function, volume(shape.cta), u64::from(shape.dynamic_shared))?;
     let largest = if resident == 0 { 0 } else { driver.largest_cluster(&function)? };
     place.set(i32::try_from(largest).unwrap_or(i32::MAX));
@@ -161,13 +164,13 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     let place = numClusters.required("numClusters")?;
     let config = config.get("config")?;
     let function = function(func)?;
-    let shape = cluster_shape(&config)?;
+    let driver = driver()?;
+    let shape = cluster_shape(driver, &function, &config)?;
     let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()).map(volume) else {
         place.set(0);
         return Ok(());
     };
     let threads = volume(shape.cta);
-    let driver = driver()?;
     let resident = u64::from(driver.resident_ctas(&function, threads, u64::from(shape.dynamic_shared))?);
     let device = driver.device(i32::try_from(function.module().context().ordinal()).unwrap_or(-1))?;
     let multiprocessors = device.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();

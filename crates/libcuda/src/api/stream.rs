@@ -1,7 +1,7 @@
 //! Stream management.
 use warploom_abi::{
-    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgreenCtx, CUresult, CUstream,
-    CUstreamAttrID, CUstreamAttrValue, CUstreamCallback,
+    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgreenCtx, CUmemAttach_flags,
+    CUresult, CUstream, CUstreamAttrID, CUstreamAttrValue, CUstreamCallback,
 };
 use warploom_driver::stream::{StreamFacts, StreamName};
 use warploom_driver::{DriverError, ErrorCode, Handle};
@@ -138,6 +138,9 @@ pub(crate) fn cuStreamAttachMemAsync(
     let driver = driver()?;
     driver.stream_facts(named(hStream, default))?;
     driver.refuse_unsafe_in_capture()?;
+    if hStream == CUstream::NULL && flags == CUmemAttach_flags::CU_MEM_ATTACH_SINGLE.0 {
+        return Err(DriverError::invalid_value("nothing is attached to the default stream alone"));
+    }
     driver.attach_managed(dptr, length as u64, flags)
 }
 

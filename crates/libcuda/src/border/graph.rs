@@ -2,12 +2,14 @@
 use std::ffi::c_void;
 
 use warploom_abi::{
-    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS,
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_WAIT_NODE_PARAMS, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v2,
-    CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_BATCH_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v2,
-    CUcontext, CUdeviceptr, CUevent, CUexternalSemaphore, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc,
-    CUmemcpyAttributes, CUstreamBatchMemOpParams,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, CUDA_CHILD_GRAPH_NODE_PARAMS,
+    CUDA_CONDITIONAL_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS, CUDA_EVENT_WAIT_NODE_PARAMS,
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
+    CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, CUDA_MEM_ALLOC_NODE_PARAMS_v1,
+    CUDA_MEM_ALLOC_NODE_PARAMS_v2, CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_BATCH_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS,
+    CUDA_MEMSET_NODE_PARAMS_v2, CUcontext, CUdeviceptr, CUevent, CUexternalSemaphore, CUgraphNodeParams,
+    CUgraphNodeParams_anonymous0, CUgraphNodeType, CUmemAccessDesc, CUmemcpyAttributes, CUstreamBatchMemOpParams,
 };
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
@@ -32,6 +34,29 @@ pub(crate) enum NodeParameters {
     Conditional(CUDA_CONDITIONAL_NODE_PARAMS),
 }
 
+/// How many bytes of the union nodes of a kind use.
+fn used(kind: CUgraphNodeType) -> usize {
+    type Kind = CUgraphNodeType;
+    match kind {
+        Kind::CU_GRAPH_NODE_TYPE_KERNEL => size_of::<CUDA_KERNEL_NODE_PARAMS_v3>(),
+        Kind::CU_GRAPH_NODE_TYPE_MEMCPY => size_of::<CUDA_MEMCPY_NODE_PARAMS>(),
+        Kind::CU_GRAPH_NODE_TYPE_MEMCPY_BATCH => size_of::<CUDA_MEMCPY_BATCH_NODE_PARAMS>(),
+        Kind::CU_GRAPH_NODE_TYPE_MEMSET => size_of::<CUDA_MEMSET_NODE_PARAMS_v2>(),
+        Kind::CU_GRAPH_NODE_TYPE_HOST => size_of::<CUDA_HOST_NODE_PARAMS_v2>(),
+        Kind::CU_GRAPH_NODE_TYPE_GRAPH => size_of::<CUDA_CHILD_GRAPH_NODE_PARAMS>(),
+        Kind::CU_GRAPH_NODE_TYPE_EMPTY => 0,
+        Kind::CU_GRAPH_NODE_TYPE_WAIT_EVENT => size_of::<CUDA_EVENT_WAIT_NODE_PARAMS>(),
+        Kind::CU_GRAPH_NODE_TYPE_EVENT_RECORD => size_of::<CUDA_EVENT_RECORD_NODE_PARAMS>(),
+        Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC => size_of::<CUDA_MEM_ALLOC_NODE_PARAMS_v2>(),
+        Kind::CU_GRAPH_NODE_TYPE_MEM_FREE => size_of::<CUDA_MEM_FREE_NODE_PARAMS>(),
+        Kind::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL => size_of::<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2>(),
+        Kind::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => size_of::<CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2>(),
+        Kind::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => size_of::<CUDA_BATCH_MEM_OP_NODE_PARAMS_v2>(),
+        Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL => size_of::<CUDA_CONDITIONAL_NODE_PARAMS>(),
+        _ => size_of::<CUgraphNodeParams_anonymous0>(),
+    }
+}
+
 /// The parameters in the structure that is common to all kinds.
 ///
 /// # Errors
@@ -42,6 +67,12 @@ pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodePar
         return Err(DriverError::invalid_value("reserved members of nodeParams must be 0"));
     }
     let union = &given.anonymous0;
+    // SAFETY: all members are plain numbers and addresses, which are bytes.
+    let bytes = unsafe { union.bytes_of_union };
+    if bytes[used(given.r#type)..].iter().any(|byte| *byte != 0) {
+        let reason = format!("what {:?} does not use of nodeParams must be 0", given.r#type);
+        return Err(DriverError::invalid_value(reason));
+    }
     // SAFETY: the number says which member the program wrote, and all members are plain numbers and addresses.
     Ok(unsafe {
         match given.r#type {

@@ -182,6 +182,10 @@ impl Driver {
             return Ok(());
         }
         let info = self.freeable_at(address, "cuMemFreeAsync")?;
+        if info.kind == MemoryKind::Managed && pool_of(&info).is_null() {
+            let reason = format!("cuMemFreeAsync is for what pools have, and device memory, not for {info}");
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
         if stream.stream.is_idle() {
             return self.give_back_to_pool(&info);
         }

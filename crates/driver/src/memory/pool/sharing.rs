@@ -90,9 +90,7 @@ impl MemoryPool {
         let mut store = self.store.lock();
         let held = store.figures.reserved;
         let bytes = size.checked_next_multiple_of(MAP_GRANULARITY).ok_or_else(|| full(held))?;
-        // As recorded, a bound is one of whole pieces of memory.
-        let most = self.max_size.checked_next_multiple_of(MAP_GRANULARITY).unwrap_or(u64::MAX);
-        if self.max_size != 0 && held.saturating_add(bytes) > most {
+        if held.saturating_add(bytes) > self.most() {
             return Err(full(held));
         }
         let spec = AllocSpec { size: bytes, ..self.spec(size) };

@@ -173,6 +173,8 @@ pub(crate) fn cuGraphRemoveDependencies_v2(
     edgeData: InArray<'_, CUgraphEdgeData>,
     numDependencies: usize,
 ) -> ApiResult {
+    let known = !edgeData.is_null();
     let edges = given_edges(hGraph, &from, &to, &edgeData, numDependencies)?;
+    let edges: Vec<_> = edges.into_iter().map(|(from, to, edge)| (from, to, known.then_some(edge))).collect();
     driver()?.remove_dependencies(graph_handle(hGraph), &edges)
 }

@@ -65,6 +65,11 @@ pub(super) fn described(work: &KernelWork) -> CUDA_KERNEL_NODE_PARAMS_v2 {
     } else {
         (CUfunction::NULL, CUkernel(work.kernel.raw()))
     };
+    let kernelParams = if work.pointers.is_empty() {
+        std::ptr::null_mut()
+    } else {
+        std::ptr::with_exposed_provenance_mut(work.pointers.as_ptr().expose_provenance())
+    };
     CUDA_KERNEL_NODE_PARAMS_v2 {
         func,
         gridDimX,
@@ -74,7 +79,7 @@ pub(super) fn described(work: &KernelWork) -> CUDA_KERNEL_NODE_PARAMS_v2 {
         blockDimY,
         blockDimZ,
         sharedMemBytes: work.shape.dynamic_shared,
-        kernelParams: std::ptr::with_exposed_provenance_mut(work.pointers.as_ptr().expose_provenance()),
+        kernelParams,
         extra: std::ptr::null_mut(),
         kern,
         ctx: CUcontext(match &work.green {

@@ -5,8 +5,9 @@ use warploom_abi::{
 };
 use warploom_driver::graph::{AllocWork, Work};
 use warploom_driver::memory::{Location, location_kind};
-use warploom_driver::{Driver, DriverError, DriverResult};
+use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode};
 
+use super::super::memory_pool::place_of;
 use super::{add, node_handle, other_kind};
 use crate::border::{ApiResult, HostPtr, InArray, InOut, Out, graph, members};
 use crate::process::driver;
@@ -20,17 +21,16 @@ struct Described {
 /// The work that parameters describe.
 pub(super) fn work(driver: &Driver, given: &CUDA_MEM_ALLOC_NODE_PARAMS) -> DriverResult<Work> {
     let properties = &given.poolProps;
-    let managed = match properties.allocType {
-        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED => false,
-        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED => true,
-        other => return Err(DriverError::invalid_value(format!("{} is no kind of memory of graphs", other.0))),
-    };
+    // As recorded, what pools cannot be is a wrong value, and what graphs cannot have of pools is not supported.
+    let place = place_of(properties.location, properties.allocType)?;
+    driver.check_pool(place, 0, properties.handleTypes.0)?;
+    let (managed, location) = (place.managed, place.location);
     if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
-        return Err(DriverError::invalid_value("memory of graphs cannot be shared between processes"));
+        let reason = "memory of graphs cannot be shared between processes";
+        return Err(DriverError::new(ErrorCode::NotSupported, reason));
     }
-    let location = members::location(properties.location);
     if location.kind != location_kind::DEVICE {
-        return Err(DriverError::invalid_value("memory of graphs is on a device"));
+        return Err(DriverError::new(ErrorCode::NotSupported, "memory of graphs is on a device"));
     }
     // One for each device is all that there can be to say.
     if given.accessDescCount > driver.devices().len() {

@@ -78,7 +78,7 @@ pub(crate) fn cuGraphAddNode_v2(
     numDependencies: usize,
     nodeParams: InOut<'_, CUgraphNodeParams>,
 ) -> ApiResult {
-    let given = nodeParams.get("nodeParams")?;
+    let mut given = nodeParams.get("nodeParams")?;
     let parameters = node_parameters(&given)?;
     let after = nodes(graph_handle(hGraph), &dependencies, &dependencyData, numDependencies)?;
     let (mut added, mut conditional) = (None, None);
@@ -96,17 +96,18 @@ pub(crate) fn cuGraphAddNode_v2(
         },
     )?;
     if let Some(conditional) = conditional {
-        nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { conditional }, ..given });
+        given.anonymous0.conditional = conditional;
+        nodeParams.set(given);
     }
     if let (Some(work), NodeParameters::Alloc(parameters)) = (added, &parameters) {
-        let alloc = CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
+        given.anonymous0.alloc = CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
             poolProps: parameters.poolProps,
             accessDescs: parameters.accessDescs,
             accessDescCount: parameters.accessDescCount,
             bytesize: parameters.bytesize,
             dptr: memory::address(&work),
         };
-        nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { alloc }, ..given });
+        nodeParams.set(given);
     }
     Ok(())
 }
@@ -122,16 +123,19 @@ pub(crate) fn cuGraphAddNode_v3(
     cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)
 }
 
-/// The work that a change describes. A graph, an allocation or a free cannot become another one.
+/// The work that a change describes. An allocation or a free cannot become another one.
 fn change(driver: &Driver, node: CUgraphNode, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Work> {
-    let parameters = node_parameters(&given.get("nodeParams")?)?;
+    let given = given.get("nodeParams")?;
+    let parameters = node_parameters(&given)?;
+    let kind = driver.node_work(node_handle(node))?.kind();
+    if kind.number() != given.r#type.0 {
+        let reason = format!("the node is a {}, not a {:?}", kind.noun(), given.r#type);
+        return Err(DriverError::invalid_value(reason));
+    }
     if let NodeParameters::Kernel(given) = &parameters {
         return kernel::changed(driver, node, given);
     }
-    if matches!(
-        parameters,
-        NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_) | NodeParameters::Conditional(_)
-    ) {
+    if matches!(parameters, NodeParameters::Alloc(_) | NodeParameters::Free(_) | NodeParameters::Conditional(_)) {
         return Err(DriverError::new(ErrorCode::NotSupported, "nodes of this kind cannot be changed"));
     }
     // What is left does not depend on the graph.
@@ -140,7 +144,8 @@ fn change(driver: &Driver, node: CUgraphNode, given: &In<'_, CUgraphNodeParams>)
 
 pub(crate) fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {
     let driver = driver()?;
-    driver.set_node_work(node_handle(hNode), change(driver, hNode, &nodeParams)?)
+    let work = change(driver, hNode, &nodeParams)?;
+    driver.set_node_work(node_handle(hNode), work.clone()).inspect_err(|_| driver.discard_work(work))
 }
 
 pub(crate) fn cuGraphNodeSetParams_v2(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {
@@ -162,114 +167,106 @@ pub(crate) fn cuGraphExecNodeSetParams(
     driver.set_exec_work(exec, node_handle(hNode), change(driver, hNode, &nodeParams)?)
 }
 
-/// The members of the union for a node.
+/// The union for a node, with zeros behind what it uses: a program may give it back.
 fn described(work: &Work) -> CUgraphNodeParams_anonymous0 {
-    type Union = CUgraphNodeParams_anonymous0;
+    let mut union = CUgraphNodeParams_anonymous0::default();
     match work {
         Work::Kernel(kernel) => {
             let second = kernel::described(kernel);
-            Union {
-                kernel: CUDA_KERNEL_NODE_PARAMS_v3 {
-                    func: second.func,
-                    gridDimX: second.gridDimX,
-                    gridDimY: second.gridDimY,
-                    gridDimZ: second.gridDimZ,
-                    blockDimX: second.blockDimX,
-                    blockDimY: second.blockDimY,
-                    blockDimZ: second.blockDimZ,
-                    sharedMemBytes: second.sharedMemBytes,
-                    kernelParams: second.kernelParams,
-                    extra: second.extra,
-                    kern: second.kern,
-                    ctx: second.ctx,
-                },
-            }
+            union.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
+                func: second.func,
+                gridDimX: second.gridDimX,
+                gridDimY: second.gridDimY,
+                gridDimZ: second.gridDimZ,
+                blockDimX: second.blockDimX,
+                blockDimY: second.blockDimY,
+                blockDimZ: second.blockDimZ,
+                sharedMemBytes: second.sharedMemBytes,
+                kernelParams: second.kernelParams,
+                extra: second.extra,
+                kern: second.kern,
+                ctx: second.ctx,
+            };
         }
         Work::Copy(work) => {
             let copyParams = copy::described(&work.transfer);
-            Union { memcpy: CUDA_MEMCPY_NODE_PARAMS { copyParams, ..CUDA_MEMCPY_NODE_PARAMS::default() } }
+            union.memcpy = CUDA_MEMCPY_NODE_PARAMS { copyParams, ..CUDA_MEMCPY_NODE_PARAMS::default() };
         }
         Work::Copies(batch) => {
-            copies::described(batch).map_or_else(Union::default, |memcpyBatch| Union { memcpyBatch })
+            if let Some(memcpyBatch) = copies::described(batch) {
+                union.memcpyBatch = memcpyBatch;
+            }
         }
         Work::Fill(fill) => {
             let first = memset::described(fill);
-            Union {
-                memset: CUDA_MEMSET_NODE_PARAMS_v2 {
-                    dst: first.dst,
-                    pitch: first.pitch,
-                    value: first.value,
-                    elementSize: first.elementSize,
-                    width: first.width,
-                    height: first.height,
-                    ..CUDA_MEMSET_NODE_PARAMS_v2::default()
-                },
-            }
+            union.memset = CUDA_MEMSET_NODE_PARAMS_v2 {
+                dst: first.dst,
+                pitch: first.pitch,
+                value: first.value,
+                elementSize: first.elementSize,
+                width: first.width,
+                height: first.height,
+                ..CUDA_MEMSET_NODE_PARAMS_v2::default()
+            };
         }
         Work::Host(work) => {
             let first = host::described(work);
             let (function, userData) = (first.r#fn, first.userData);
-            let host = CUDA_HOST_NODE_PARAMS_v2 { r#fn: function, userData, ..CUDA_HOST_NODE_PARAMS_v2::default() };
-            Union { host }
+            union.host = CUDA_HOST_NODE_PARAMS_v2 { r#fn: function, userData, ..CUDA_HOST_NODE_PARAMS_v2::default() };
         }
         Work::Graph(inner) => {
             let ownership = Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
-            Union { graph: CUDA_CHILD_GRAPH_NODE_PARAMS { graph: CUgraph(inner.handle().raw()), ownership } }
+            union.graph = CUDA_CHILD_GRAPH_NODE_PARAMS { graph: CUgraph(inner.handle().raw()), ownership };
         }
-        Work::Empty => Union::default(),
+        Work::Empty => {}
         Work::WaitEvent(event) => {
-            Union { eventWait: CUDA_EVENT_WAIT_NODE_PARAMS { event: CUevent(event.handle().raw()) } }
+            union.eventWait = CUDA_EVENT_WAIT_NODE_PARAMS { event: CUevent(event.handle().raw()) };
         }
         Work::RecordEvent(event) => {
             let event = CUevent(event.handle().raw());
-            let eventRecord = CUDA_EVENT_RECORD_NODE_PARAMS { event, ..CUDA_EVENT_RECORD_NODE_PARAMS::default() };
-            Union { eventRecord }
+            union.eventRecord = CUDA_EVENT_RECORD_NODE_PARAMS { event, ..CUDA_EVENT_RECORD_NODE_PARAMS::default() };
         }
         Work::Alloc(work) => {
             let first = memory::described(work);
-            Union {
-                alloc: CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
-                    poolProps: first.poolProps,
-                    accessDescs: first.accessDescs,
-                    accessDescCount: first.accessDescCount,
-                    bytesize: first.bytesize,
-                    dptr: first.dptr,
-                },
-            }
+            union.alloc = CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
+                poolProps: first.poolProps,
+                accessDescs: first.accessDescs,
+                accessDescCount: first.accessDescCount,
+                bytesize: first.bytesize,
+                dptr: first.dptr,
+            };
         }
-        Work::Conditional(work) => Union { conditional: conditional::described(work) },
-        Work::Free(free) => Union { free: CUDA_MEM_FREE_NODE_PARAMS { dptr: free.address } },
+        Work::Conditional(work) => union.conditional = conditional::described(work),
+        Work::Free(free) => union.free = CUDA_MEM_FREE_NODE_PARAMS { dptr: free.address },
         Work::Semaphores(work) => {
-            let signals = external_semaphore::described_signals(work).map(|first| Union {
-                extSemSignal: CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2 {
+            if let Some(first) = external_semaphore::described_signals(work) {
+                union.extSemSignal = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2 {
                     extSemArray: first.extSemArray,
                     paramsArray: first.paramsArray,
                     numExtSems: first.numExtSems,
                     ..CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2::default()
-                },
-            });
-            let waits = external_semaphore::described_waits(work).map(|first| Union {
-                extSemWait: CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2 {
+                };
+            }
+            if let Some(first) = external_semaphore::described_waits(work) {
+                union.extSemWait = CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2 {
                     extSemArray: first.extSemArray,
                     paramsArray: first.paramsArray,
                     numExtSems: first.numExtSems,
                     ..CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2::default()
-                },
-            });
-            signals.or(waits).unwrap_or_default()
+                };
+            }
         }
         Work::Batch(work) => {
             let first = batch::described(work);
-            Union {
-                memOp: CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 {
-                    ctx: first.ctx,
-                    count: first.count,
-                    paramArray: first.paramArray,
-                    flags: first.flags,
-                },
-            }
+            union.memOp = CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 {
+                ctx: first.ctx,
+                count: first.count,
+                paramArray: first.paramArray,
+                flags: first.flags,
+            };
         }
     }
+    union
 }
 
 /// The parameters of a node. What they point to lives as long as the work.
