@@ -108,6 +108,7 @@ sweep: $(PROFILE)
 	WARPLOOM_JIT=off python3 tests/goldens/surface_forms.py --check tests/goldens/surface_forms.json $(LIBCUDA)
 	WARPLOOM_JIT=off python3 tests/goldens/call_answers.py --check tests/goldens/call_answers.json $(LIBCUDA)
 	LD_LIBRARY_PATH=$(dir $(LIBCUDA)) WARPLOOM_JIT=off python3 tests/goldens/runtime_calls.py --check tests/goldens/runtime/calls_13.json $(dir $(LIBCUDA))libcudart13.so
+	LD_LIBRARY_PATH=$(dir $(LIBCUDA)) WARPLOOM_JIT=off python3 tests/goldens/runtime_graphs.py --check tests/goldens/runtime/graphs_13.json $(dir $(LIBCUDA))libcudart13.so
 SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are. `make test` has no more tests of a family

@@ -240,7 +240,10 @@ pub(crate) fn kernel_of_node(address: usize) -> ApiResult<CUkernel> {
     let kernel = kernel(address)?;
     if kernel.0 == address {
         let (mut threads, attribute) = (0, CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-        driver!(cuFuncGetAttribute_v2020(&mut threads, attribute, CUfunction(address)))?;
+        let device = context::device(context::current_device()?)?;
+        // It may be a function of a module too, as nodes tell their own.
+        driver!(cuKernelGetAttribute_v12000(&mut threads, attribute, kernel, device))
+            .or_else(|_| driver!(cuFuncGetAttribute_v2020(&mut threads, attribute, CUfunction(address))))?;
     }
     Ok(kernel)
 }
