@@ -103,7 +103,8 @@ pub(crate) unsafe extern "C" fn step(
     match catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(broken) {
         Ok(()) => 1,
         Err((kind, lane)) => {
-            context.fail(kernel, Cause::Known(kind), None, thread + lane);
+            let site = Site((kernel.sites.len() + kernel.stops.len() + number) as u64);
+            context.fail(kernel, Cause::Known(kind), Some(site), thread + lane);
             0
         }
     }

@@ -285,10 +285,14 @@ impl Task<'_> {
         let sites = parts.sites.iter().map(|site| place(site.function, site.line, loc(site.function, site.inst)));
         let stops = parts.stops.iter().map(|stop| place(stop.function, stop.line, stop.loc));
         let at = |inst: u32, line: u32| place(self.kernel, line, loc(self.kernel, inst));
+        let line = |function: FunctionId, inst: u32| Some(body_of(function)?.insts.get(inst as usize)?.line);
+        let stepped = parts.steps.iter().map(|step| {
+            place(step.function, line(step.function, step.inst).unwrap_or(0), loc(step.function, step.inst))
+        });
         let meetings = parts.turns.iter().flat_map(|turns| &turns.meetings);
         let meetings = meetings.map(|inst| at(*inst, body.insts.get(*inst as usize).map_or(0, |inst| inst.line)));
-        let places = sites.chain(stops).chain(meetings);
-        let first = (parts.sites.len() + parts.stops.len()) as u64;
+        let places = sites.chain(stops).chain(stepped).chain(meetings);
+        let first = (parts.sites.len() + parts.stops.len() + parts.steps.len()) as u64;
         let warps = self.cta.iter().product::<u32>().div_ceil(32);
         let ways = |turns| Ways::new(turns, body, parts.frames / warps, first, at);
         Ok(CompiledKernel {

@@ -29,7 +29,7 @@ pub(crate) struct CompiledKernel {
     pub(crate) sites: Vec<SiteKind>,
     /// Places that end the grid, by their number.
     pub(crate) stops: Vec<Stop>,
-    /// Of sites, and behind them of stops and meetings.
+    /// Of sites, and behind them of stops, steps and meetings.
     pub(crate) places: Vec<Place>,
     pub(crate) frames: u32,
     /// Bytes of stack that a thread must have left to run it.

@@ -114,6 +114,10 @@ fn run(module: &VerifiedModule, kernel: &Arc<dyn LoadedKernel>, handles: [u64; 4
     Run { words, fault, looked_up: textures.looked_up.load(Ordering::Relaxed) }
 }
 
+fn number_at_start(text: &str) -> String {
+    text.chars().take_while(char::is_ascii_digit).collect()
+}
+
 /// Runs a kernel compiled, for both instruction sets and in two styles, and interpreted: how often textures were looked up in compiled code, at most.
 fn same(text: &str, handles: [u64; 4]) -> u64 {
     let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
@@ -128,7 +132,15 @@ fn same(text: &str, handles: [u64; 4]) -> u64 {
         for (handles, expected) in [(handles, &expected), (OTHER, &other), (handles, &expected)] {
             let given = run(&module, &kernel, handles);
             assert_eq!(given.words, expected.words, "{target:?} {style:?} {handles:?}\n{text}");
-            assert_eq!(given.fault.is_some(), expected.fault.is_some(), "{target:?} {style:?} {handles:?}");
+            // A fault, and the line that it is told with.
+            let line =
+                |fault: &Option<String>| fault.as_ref().map(|text| text.split("line ").nth(1).map(number_at_start));
+            assert_eq!(
+                line(&given.fault),
+                line(&expected.fault),
+                "{target:?} {style:?} {handles:?}: {:?}",
+                given.fault
+            );
             if handles != OTHER {
                 most = most.max(given.looked_up);
             }
