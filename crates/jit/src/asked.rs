@@ -80,7 +80,9 @@ pub(crate) unsafe extern "C" fn step(
     let run = || {
         // SAFETY: the worker lives while the code runs.
         let worker = unsafe { &*context.worker }.index;
-        let [size, stride] = kernel.local.map(|bytes| bytes as usize);
+        // What lies by lane no instruction on its own reaches.
+        let size = if kernel.local.word == 0 { kernel.local.size } else { 0 };
+        let [size, stride] = [size, kernel.local.stride].map(|bytes| bytes as usize);
         // SAFETY: local memory and ends of stacks are there for whole warps, if the kernel has any; no code runs that writes there meanwhile.
         let (bytes, tops) = unsafe {
             let bytes = match size {
@@ -186,9 +188,9 @@ fn place(context: &mut Context, kernel: &CompiledKernel, site: u32, address: u64
         }
         Window::Local(offset) => {
             let address = if kind.space == Space::Generic { u64::from(offset) } else { address };
-            let start = u64::from(thread) * u64::from(kernel.local[1]);
-            let there = context.local.expose_provenance() as u64 + start + address;
-            in_space(kind, ".local", address, u64::from(kernel.local[0])).map(|()| there)
+            let local = &kernel.local;
+            let inside = in_space(kind, ".local", address, u64::from(local.size));
+            inside.map(|()| context.local.expose_provenance() as u64 + local.place(thread, address))
         }
         Window::Param(offset) => {
             let address = if kind.space == Space::Generic { u64::from(offset) } else { address };

@@ -10,7 +10,7 @@ use warploom_exec::grid::{Grid, Launch, Start};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_units};
 use warploom_interp::{StepState, Steps};
 use warploom_ptx::ir::Space;
-use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
+use warploom_simt::codegen::{FRAME_ALIGN, LocalLayout, SiteKind, Stop, outcome};
 
 use crate::apart::{Apart, enter};
 use crate::asked::{access, add, check, fetch, find, poll, prepare, step, stop};
@@ -35,7 +35,7 @@ pub(crate) struct CompiledKernel {
     /// Bytes of stack that a thread must have left to run it.
     pub(crate) stack_need: usize,
     /// Bytes of local memory of a thread, and from one thread to the next.
-    pub(crate) local: [u32; 2],
+    pub(crate) local: LocalLayout,
     /// Where its threads' stacks begin in local memory, of a kernel that asks for more of it while it runs.
     pub(crate) stack: Option<u32>,
     /// Bytes of static shared memory.
@@ -176,7 +176,7 @@ impl LoadedKernel for CompiledKernel {
 impl CompiledKernel {
     /// Whether it runs launches like this one: their threads' stacks may not get larger than there is room for.
     pub(crate) fn covers(&self, launch: &Launch) -> bool {
-        self.stack.is_none() || launch.stack_limit <= u64::from(self.local[0])
+        self.stack.is_none() || launch.stack_limit <= u64::from(self.local.size)
     }
 
     /// What code has stored past the caches comes before all that this thread stores from now on.
@@ -323,7 +323,7 @@ impl State {
             allowed.room = 0;
             match site.space {
                 Space::Shared => *allowed = Allowed::new(site, 0, u64::from(shared)),
-                Space::Local => *allowed = Allowed::new(site, 0, u64::from(kernel.local[0])),
+                Space::Local => *allowed = Allowed::new(site, 0, u64::from(kernel.local.size)),
                 Space::Param => *allowed = Allowed::new(site, 0, grid.launch.params.len() as u64),
                 _ => {}
             }
@@ -332,7 +332,7 @@ impl State {
         // What was allowed in another epoch is looked at before the first CTA.
         self.epoch = None;
         let threads = kernel.cta.iter().product::<u32>().next_multiple_of(32);
-        let local = if kernel.local[0] == 0 { 0 } else { u64::from(kernel.local[1]) * u64::from(threads) };
+        let local = if kernel.local.size == 0 { 0 } else { u64::from(kernel.local.stride) * u64::from(threads) };
         for (memory, bytes) in [(&mut self.frames, u64::from(kernel.frames)), (&mut self.local, local)] {
             if memory.len() < lines(bytes) {
                 memory.resize(lines(bytes), NONE);

@@ -7,11 +7,11 @@ use std::num::NonZeroU32;
 use sha2::{Digest, Sha256};
 use warploom_ptx::ir::{FunctionId, LocId, Reg, Space, Step};
 use warploom_simt::AccessKind;
-use warploom_simt::codegen::{SiteKind, Stop, StopKind, Turns};
+use warploom_simt::codegen::{LocalLayout, SiteKind, Stop, StopKind, Turns};
 
 use super::key::Key;
 
-const MAGIC: [u8; 8] = *b"wlcode\x06\n";
+const MAGIC: [u8; 8] = *b"wlcode\x07\n";
 const HEAD: usize = 8 + 32 + 8 + 32;
 
 /// What was made of a kernel for CTAs of one shape.
@@ -31,7 +31,7 @@ pub(crate) struct Parts {
     pub(crate) stack: u32,
     pub(crate) sites: Vec<SiteKind>,
     pub(crate) frames: u32,
-    pub(crate) local: [u32; 2],
+    pub(crate) local: LocalLayout,
     pub(crate) steps: Vec<Step>,
     pub(crate) stops: Vec<Stop>,
     pub(crate) turns: Option<Turns>,
@@ -99,7 +99,8 @@ impl Entry {
 impl Parts {
     fn encode(&self, out: &mut Vec<u8>) {
         let word = |out: &mut Vec<u8>, word: u32| out.extend_from_slice(&word.to_le_bytes());
-        for number in [self.stack, self.frames, self.local[0], self.local[1], self.sites.len() as u32] {
+        let LocalLayout { size, stride, word: bytes } = self.local;
+        for number in [self.stack, self.frames, size, stride, bytes, self.sites.len() as u32] {
             word(out, number);
         }
         for site in &self.sites {
@@ -145,7 +146,7 @@ impl Parts {
 
     fn decode(input: &mut Input<'_>) -> Option<Parts> {
         let (stack, frames) = (input.word()?, input.word()?);
-        let local = [input.word()?, input.word()?];
+        let local = LocalLayout { size: input.word()?, stride: input.word()?, word: input.word()? };
         let count = input.count()?;
         let sites = (0..count).map(|_| {
             let kind = *KINDS.get(usize::from(input.byte()?))?;
@@ -246,7 +247,7 @@ mod tests {
             stack: 20_000,
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,
-            local: [16, 32],
+            local: LocalLayout { size: 16, stride: 32, word: 4 },
             steps: vec![Step { function, inst: 3, reads: vec![Reg(1), Reg(500)], writes: vec![], kept: [true, false] }],
             stops: vec![
                 Stop { kind: StopKind::Trap, function, line: 12, loc: None },

@@ -111,7 +111,9 @@ impl Writer<'_> {
         }
         let target = self.target(inst, *space, *addr)?;
         let places: Vec<String> = (0..dst.len()).map(|_| self.new_place(ty_of)).collect();
-        if *semantics == Semantics::Weak {
+        if let Some(word) = self.word_of(&target) {
+            self.load_by_lane(inst, (&target, word), *ty, &places, common)?;
+        } else if *semantics == Semantics::Weak {
             let before = self.where_guessed(inst, &target, *ty, Guesses::Load(&places))?;
             self.load_weak(inst, before.as_ref().map_or(&target, |(there, _)| there), *ty, &places, common)?;
             self.join(before.map(|(_, done)| done));
@@ -256,6 +258,9 @@ impl Writer<'_> {
         self.keep_stored(&values[0]);
         if self.stored_with.remove(&(self.inst, self.member)) && self.full {
             return Ok(());
+        }
+        if let Some(word) = self.word_of(&target) {
+            return self.store_by_lane(inst, (&target, word), *ty, &values);
         }
         if *semantics != Semantics::Weak {
             if self.lane_by_lane_only(&target) {

@@ -19,6 +19,7 @@ use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
 use super::lazy::{is_flagged, lazy};
+use super::local::{self, LocalLayout};
 use super::nontemporal::nontemporal;
 use super::places::Places;
 use super::regions::Processor;
@@ -151,6 +152,8 @@ pub(super) struct Plan<'k> {
     /// Where teams are left.
     points: RefCell<BTreeSet<Point>>,
     turns: Option<Places>,
+    /// Bytes of the words that local memory lies in by lane; none where each thread's lies behind that of another.
+    words: Option<u32>,
 }
 
 impl<'k> Plan<'k> {
@@ -276,6 +279,7 @@ impl<'k> Plan<'k> {
             forwards: Forwards::default(),
             seldom: false,
             points: RefCell::default(),
+            words: if info.is_called() { None } else { local::words(body) },
         }
     }
 
@@ -437,6 +441,16 @@ impl<'k> Plan<'k> {
     /// Bytes from the local memory of one thread to that of the next. No power of two: lanes' places would lie on each other in the host's caches.
     pub(super) fn local_stride(&self) -> u32 {
         self.body.local_size.next_multiple_of(16) + 16
+    }
+
+    /// Bytes of the words that local memory lies in by lane.
+    pub(super) fn words(&self) -> Option<u32> {
+        self.words
+    }
+
+    /// Where the threads have their local memory.
+    pub(super) fn local_layout(&self) -> LocalLayout {
+        LocalLayout { size: self.body.local_size, stride: self.local_stride(), word: self.words.unwrap_or(0) }
     }
 
     /// Whether only the first lane of a value's pattern is kept.

@@ -8,6 +8,7 @@ use super::asked;
 use super::behind::parameter_behind;
 use super::fragment::Transfer;
 use super::function::Writer;
+use super::local::LocalLayout;
 use super::places::Turns;
 use super::plan::{Common, Machine, Plan};
 use super::stop::Stop;
@@ -64,8 +65,8 @@ pub struct Compiled {
     pub sites: Vec<SiteKind>,
     /// Bytes of the frames of all gangs, to be aligned to [`FRAME_ALIGN`].
     pub frames: u32,
-    /// Bytes of local memory of a thread, and from one thread to the next.
-    pub local: [u32; 2],
+    /// Where threads have their local memory.
+    pub local: LocalLayout,
     /// Instructions that the executor runs, by their number.
     pub steps: Vec<Step>,
     /// Places that end the grid, by their number.
@@ -208,14 +209,13 @@ fn module(plan: &Plan<'_>, functions: &str, parameters: u32, cpu: &str, features
 fn whole(plans: &[Plan<'_>], functions: &Functions, cpu: &str, features: &str) -> Compiled {
     let plan = &plans[0];
     let frames = plan.cta_frame() + plan.frame_size() * plan.info.gangs.count();
-    let local = [plan.body.local_size, plan.local_stride()];
     let write = |functions: &String, parameters| module(plan, functions, parameters, cpu, features);
     Compiled {
         text: write(&functions.text, if plan.turns().is_some() { 4 } else { 0 }),
         apart: functions.apart.as_ref().map(|functions| write(functions, 2)),
         sites: plans.iter().flat_map(sites).collect(),
         frames,
-        local,
+        local: plan.local_layout(),
         steps: plan.steps(),
         stops: plan.stops(),
         turns: plan.turns().map(|places| places.turns.clone()),
