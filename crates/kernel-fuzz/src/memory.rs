@@ -87,7 +87,7 @@ fn own(g: &mut Generator) -> String {
 fn local(g: &mut Generator) -> String {
     let (x, y) = (g.word(), g.word());
     let (at, from) = (4 * g.rng.u32(..8), 4 * g.rng.u32(..8));
-    match g.rng.u32(..5) {
+    match g.rng.u32(..9) {
         0 => format!("st.local.u32 [mine+{at}], {x};\nld.local.u32 {y}, [mine+{from}];"),
         1 => format!(
             "mov.u32 %s13, mine;\nand.b32 %s15, {x}, 7;\nmad.lo.u32 %s13, %s15, 4, %s13;\nld.local.u32 {y}, [%s13];"
@@ -96,7 +96,22 @@ fn local(g: &mut Generator) -> String {
             "mov.u32 %s13, mine;\nand.b32 %s15, {x}, 7;\nmad.lo.u32 %s13, %s15, 4, %s13;\nst.local.u32 [%s13], {y};"
         ),
         3 => format!("st.local.v2.u32 [mine+{}], {{{x}, {y}}};\nld.local.u8 {y}, [mine+{from}];", at & !7),
-        _ => format!("ld.local.v4.u32 {{%r1, %r2, %r3, %r4}}, [mine+{}];\nst.local.u16 [mine+{at}], {x};", at & 16),
+        4 => format!("ld.local.v4.u32 {{%r1, %r2, %r3, %r4}}, [mine+{}];\nst.local.u16 [mine+{at}], {x};", at & 16),
+        5 => format!(
+            "cvt.u64.u32 %t7, {x};\nst.local.u64 [mine+{}], %t7;\nld.local.u64 %t7, [mine+{}];\nshr.u64 %t7, %t7, 16;\ncvt.u32.u64 {y}, %t7;",
+            at & !7,
+            from & !7
+        ),
+        6 => format!(
+            "mov.u32 %s13, mine;\nand.b32 %s15, {x}, 3;\nmad.lo.u32 %s13, %s15, 8, %s13;\nld.local.u64 %t7, [%s13];\nadd.u64 %t7, %t7, %t4;\n\
+             sub.u64 %t7, %t7, %t4;\nst.local.u64 [%s13], %t7;\ncvt.u32.u64 {y}, %t7;"
+        ),
+        7 => format!(
+            "mov.u32 %s13, mine;\nand.b32 %s15, {x}, 15;\nmad.lo.u32 %s13, %s15, 2, %s13;\nld.local.s16 {y}, [%s13];\nst.local.u8 [%s13], {x};"
+        ),
+        _ => {
+            format!("ld.local.v2.u16 {{%r5, %r6}}, [mine+{at}];\nst.local.v4.u8 [mine+{from}], {{{x}, {y}, %r5, %r6}};")
+        }
     }
 }
 
