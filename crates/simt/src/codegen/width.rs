@@ -44,6 +44,8 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
         Some(body) if fetches_often(body) => 32,
         body => units.width(info.pressure, body.is_some_and(spills_often)),
     };
+    // No more than the CTA has threads for.
+    let wide = wide.min(info.gangs.threads().next_power_of_two().max(units.lanes()));
     // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
     let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
     if one_row { wide } else { wide.min(row).max(units.lanes()).max(least) }
