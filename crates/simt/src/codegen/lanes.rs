@@ -1,5 +1,7 @@
 //! Accesses lane after lane, and gathers and scatters of processors that have them.
 
+use std::fmt::Write as _;
+
 use warploom_ptx::ir::ScalarType;
 
 use super::asked::Argument;
@@ -78,6 +80,9 @@ impl Writer<'_> {
             let place = self.offset("%scratch", at as u32 * lanes * bytes);
             self.store_for_lanes(&value, &place);
         }
+        if !strong && self.is_for_all_lanes() {
+            return self.store_all_lanes(ty, count);
+        }
         let name = format!("@store_lanes{width}x{count}{}", if strong { "s" } else { "" });
         let mut parts = String::new();
         for at in 0..count {
@@ -111,6 +116,31 @@ impl Writer<'_> {
         self.each_lane(&name, "ptr %values", &parts);
         let bits = self.whole_register(&Argument::Value(&bits));
         self.line(format!("call void {name}(ptr %addresses{bits}, ptr %scratch)"));
+    }
+
+    /// The same of all lanes, whose parts are in `%scratch`: one lane does not wait for which the next one is.
+    fn store_all_lanes(&mut self, ty: ScalarType, count: u32) {
+        let (width, bytes, lanes) = (ty.bits(), ty.bytes(), self.lanes());
+        let name = format!("@store_all_lanes{lanes}x{width}x{count}");
+        let mut text = format!("define internal void {name}(ptr %addresses, ptr %values) #5 {{\n");
+        for lane in 0..lanes {
+            // Out of memory, word by word: LLVM would load vectors, and take them apart.
+            let _ = writeln!(
+                text,
+                "  %a{lane} = getelementptr i64, ptr %addresses, i32 {lane}\n  %b{lane} = load volatile ptr, ptr %a{lane}"
+            );
+            for at in 0..count {
+                let number = at * lanes + lane;
+                let _ = writeln!(
+                    text,
+                    "  %v{number} = getelementptr i{width}, ptr %values, i32 {number}\n  %x{number} = load volatile i{width}, ptr %v{number}\n  \
+                     %p{number} = getelementptr i8, ptr %b{lane}, i64 {}\n  store i{width} %x{number}, ptr %p{number}, align {bytes}, !tbaa !7",
+                    at * bytes
+                );
+            }
+        }
+        self.plan.declare(format!("{text}  ret void\n}}"));
+        self.line(format!("call void {name}(ptr %addresses, ptr %scratch)"));
     }
 
     /// A function that does something for each of the lanes in a mask, `%lane`, whose place is `%base`.

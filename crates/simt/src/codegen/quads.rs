@@ -197,7 +197,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the quads of lanes hold that an instruction stores, or begins to store, which fill a piece of memory without gaps.
+    /// What the quads of lanes hold that an instruction stores, or begins to store, none of which lies on another.
     pub(super) fn near_quad_stored(
         &mut self,
         inst: &Inst,
@@ -205,7 +205,7 @@ impl Writer<'_> {
         ty: ScalarType,
         values: &[Val],
     ) -> Option<Stored> {
-        let apart = target.apart.as_ref().filter(|apart| is_dense(apart, QUAD))?;
+        let apart = target.apart.as_ref().filter(|apart| lie_apart(apart))?;
         if !self.takes_quads(target, ty) {
             return None;
         }
@@ -311,7 +311,7 @@ impl Writer<'_> {
         let [a, b, c, d] = &stored.words;
         let low = stored.from.iter().copied().min().unwrap_or_default();
         let mut pieces = Vec::new();
-        if self.plan.has_wide_vectors() {
+        if self.plan.has_wide_vectors() && is_dense(&stored.from, QUAD) {
             let mut order = vec![0; stored.from.len()];
             for (from, lane) in stored.from.iter().zip(0..) {
                 order[((from - low) / QUAD) as usize] = lane;
@@ -433,6 +433,13 @@ impl Writer<'_> {
         let [third, fourth] = halves.map(|words| mixed(&ab_high, &cd_high, words));
         [first, second, third, fourth]
     }
+}
+
+/// Whether no lane's quad lies on that of another.
+fn lie_apart(apart: &[i64]) -> bool {
+    let mut sorted = apart.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).all(|pair| pair[1] - pair[0] >= QUAD)
 }
 
 /// Whether pieces of so many bytes, one for each lane, fill memory without gaps.
