@@ -21,6 +21,16 @@ fn ways(access: &str, strong: bool) -> (String, &'static str) {
     if strong { (format!("{access} atomic volatile"), " monotonic") } else { (access.to_owned(), "") }
 }
 
+/// The part of a value with this number stored for a lane, so many parts behind where it goes. It is loaded by itself: LLVM would load vectors, and take them apart.
+fn stored_part(ty: ScalarType, lane: u32, number: u32, part: u32) -> String {
+    let (width, bytes) = (ty.bits(), ty.bytes());
+    format!(
+        "  %v{number} = getelementptr i{width}, ptr %values, i32 {number}\n  %x{number} = load volatile i{width}, ptr %v{number}\n  \
+         %p{number} = getelementptr i8, ptr %b{lane}, i64 {}\n  store i{width} %x{number}, ptr %p{number}, align {bytes}, !tbaa !7\n",
+        part * bytes
+    )
+}
+
 impl Writer<'_> {
     /// `ctlz` and `cttz`, of a number that is not 0.
     pub(super) fn intrinsic_flag(&mut self, name: &str, a: &Val) -> Val {
@@ -120,27 +130,38 @@ impl Writer<'_> {
 
     /// The same of all lanes, whose parts are in `%scratch`: one lane does not wait for which the next one is.
     fn store_all_lanes(&mut self, ty: ScalarType, count: u32) {
-        let (width, bytes, lanes) = (ty.bits(), ty.bytes(), self.lanes());
-        let name = format!("@store_all_lanes{lanes}x{width}x{count}");
-        let mut text = format!("define internal void {name}(ptr %addresses, ptr %values) #5 {{\n");
+        let name = format!("@store_all_lanes{}x{}x{count}", self.lanes(), ty.bits());
+        let (mut parts, lanes) = (String::new(), self.lanes());
         for lane in 0..lanes {
-            // Out of memory, word by word: LLVM would load vectors, and take them apart.
             let _ = writeln!(
-                text,
+                parts,
                 "  %a{lane} = getelementptr i64, ptr %addresses, i32 {lane}\n  %b{lane} = load volatile ptr, ptr %a{lane}"
             );
-            for at in 0..count {
-                let number = at * lanes + lane;
-                let _ = writeln!(
-                    text,
-                    "  %v{number} = getelementptr i{width}, ptr %values, i32 {number}\n  %x{number} = load volatile i{width}, ptr %v{number}\n  \
-                     %p{number} = getelementptr i8, ptr %b{lane}, i64 {}\n  store i{width} %x{number}, ptr %p{number}, align {bytes}, !tbaa !7",
-                    at * bytes
-                );
-            }
+            (0..count).for_each(|at| parts += &stored_part(ty, lane, at * lanes + lane, at));
         }
-        self.plan.declare(format!("{text}  ret void\n}}"));
+        self.plan
+            .declare(format!("define internal void {name}(ptr %addresses, ptr %values) #5 {{\n{parts}  ret void\n}}"));
         self.line(format!("call void {name}(ptr %addresses, ptr %scratch)"));
+    }
+
+    /// To the places of all lanes, so many bytes behind one that they have in common.
+    pub(super) fn store_all_behind(&mut self, start: &str, index: &Val, ty: ScalarType, value: &Val) {
+        self.store_for_lanes(index, "%addresses");
+        self.store_for_lanes(value, "%scratch");
+        let name = format!("@store_all_behind{}x{}", self.lanes(), ty.bits());
+        let mut parts = String::new();
+        for lane in 0..self.lanes() {
+            let _ = writeln!(
+                parts,
+                "  %a{lane} = getelementptr i32, ptr %index, i32 {lane}\n  %n{lane} = load volatile i32, ptr %a{lane}\n  \
+                 %b{lane} = getelementptr i8, ptr %start, i32 %n{lane}"
+            );
+            parts += &stored_part(ty, lane, lane, 0);
+        }
+        self.plan.declare(format!(
+            "define internal void {name}(ptr %start, ptr %index, ptr %values) #5 {{\n{parts}  ret void\n}}"
+        ));
+        self.line(format!("call void {name}(ptr {start}, ptr %addresses, ptr %scratch)"));
     }
 
     /// A function that does something for each of the lanes in a mask, `%lane`, whose place is `%base`.

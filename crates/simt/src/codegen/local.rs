@@ -127,7 +127,8 @@ impl Writer<'_> {
     fn offsets(&mut self, inst: &Inst, target: &Target, asked: bool) -> Result<Offsets, String> {
         match target.first.clone().filter(|_| target.is_one() && !asked) {
             Some(first) => Ok(Offsets::One(first)),
-            None => Ok(Offsets::Each(self.all_addresses(inst, target)?)),
+            // What is allowed has less than 31 bits.
+            None => Ok(Offsets::Each(self.short_addresses(inst, target)?)),
         }
     }
 
@@ -171,11 +172,11 @@ impl Writer<'_> {
                 self.load(vector, &place)
             }
             Offsets::Each(offsets) => {
-                let pointers = self.each_by_lane(offsets, word, behind);
+                let places = self.each_by_lane(offsets, word, behind);
                 if self.plan.gathers() && word >= 4 {
-                    return self.gather(&Places::Anywhere(pointers), vector.element, word);
+                    return self.gather(&places, vector.element, word);
                 }
-                self.keep_places(&pointers);
+                self.keep_places(&places);
                 let place = self.new_place(vector);
                 self.load_lanes(ty, std::slice::from_ref(&place), false);
                 self.load(vector, &place)
@@ -188,21 +189,21 @@ impl Writer<'_> {
         let bytes = ty.bytes();
         if bytes < word {
             let each = match offsets {
-                Offsets::One(offset) => self.splat(offset),
+                Offsets::One(offset) => {
+                    let offset = self.resize(offset, 32, false);
+                    self.splat(&offset)
+                }
                 Offsets::Each(offsets) => offsets.clone(),
             };
             let words = self.each_by_lane(&each, word, behind);
             let within = self.within(&Offsets::Each(each), word, behind);
-            let text = format!(
-                "getelementptr i8, <{} x ptr> {}, {} {}",
-                self.lanes(),
-                words.text,
-                within.ty.text(),
-                within.text
-            );
-            let pointers = self.set(words.ty, text);
-            self.keep_places(&pointers);
-            return self.store_lanes(ty, std::slice::from_ref(value), false);
+            let places = match words {
+                Places::Behind(start, index, scale) => {
+                    Places::Behind(start, self.binary("add", &index, &within), scale)
+                }
+                other => other,
+            };
+            return self.store_each(&places, ty, value);
         }
         for part in 0..i64::from(bytes / word) {
             let at = part * i64::from(word);
@@ -228,12 +229,12 @@ impl Writer<'_> {
                 self.store_memory(&after, &pointer, word);
             }
             Offsets::Each(offsets) => {
-                let pointers = self.each_by_lane(offsets, word, behind);
+                let places = self.each_by_lane(offsets, word, behind);
                 if self.plan.has_wide_vectors() && word >= 4 {
+                    let pointers = self.pointers_to(&places);
                     return self.scatter(&pointers, value, word);
                 }
-                self.keep_places(&pointers);
-                self.store_lanes(ty, std::slice::from_ref(value), false);
+                self.store_each(&places, ty, value);
             }
         }
     }
@@ -254,14 +255,25 @@ impl Writer<'_> {
         self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {start}, i64 {}", rows.text)).text
     }
 
-    /// The word of each lane that a byte is in, so many bytes behind an offset.
-    fn each_by_lane(&mut self, offsets: &Val, word: u32, behind: i64) -> Val {
+    /// The word of each lane that a byte is in, so many bytes behind an offset of 32 bits.
+    fn each_by_lane(&mut self, offsets: &Val, word: u32, behind: i64) -> Places {
         let rows = self.rows_before(offsets, word, behind);
         let own = (0..i64::from(self.lanes())).map(|lane| lane * i64::from(word));
         let own = Val { ty: rows.ty, text: rows.ty.lanes(own) };
         let sum = self.binary("add", &rows, &own);
-        let start = self.words_of_gang(word);
-        self.set(rows.ty, format!("getelementptr i8, ptr {start}, {} {}", sum.ty.text(), sum.text))
+        Places::Behind(self.words_of_gang(word), sum, 1)
+    }
+
+    fn store_each(&mut self, places: &Places, ty: ScalarType, value: &Val) {
+        match places {
+            Places::Behind(start, index, 1) if self.is_for_all_lanes() => {
+                self.store_all_behind(start, index, ty, value)
+            }
+            places => {
+                self.keep_places(places);
+                self.store_lanes(ty, std::slice::from_ref(value), false);
+            }
+        }
     }
 
     /// Bytes of the rows before the one that a byte is in.
@@ -291,7 +303,8 @@ impl Writer<'_> {
     }
 
     /// Fills `%addresses` with pointers.
-    fn keep_places(&mut self, pointers: &Val) {
+    fn keep_places(&mut self, places: &Places) {
+        let pointers = self.pointers_to(places);
         let ty = Ty::int(64, self.lanes());
         let addresses = self.set(ty, format!("ptrtoint <{0} x ptr> {1} to <{0} x i64>", ty.lanes, pointers.text));
         self.store_for_lanes(&addresses, "%addresses");

@@ -89,8 +89,10 @@ fn runs_lane_by_lane(info: &KernelInfo<'_>, body: &Body) -> bool {
         let loads = info.accesses.iter().filter(|access| {
             inside(access.inst) && access.kind == AccessKind::Load && matches!(access.pattern, Pattern::Anywhere(_))
         });
+        // What is less than a word is gathered as the word that it is in, and taken out of that.
+        let work: usize = loads.map(|access| if access.bytes < 4 { 2 } else { 1 }).sum();
         let count = block_of.iter().filter(|block| inner.blocks.contains(block)).count();
-        FEW * loads.count() >= count
+        FEW * work >= count
     };
     let left_apart = |index: u32| info.divergence.splits.values().any(|split| split.loops.contains(&index));
     !body.loops.is_empty() && (0u32..).zip(&body.loops).all(|(index, inner)| left_apart(index) && gathers(inner))
