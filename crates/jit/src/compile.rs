@@ -11,7 +11,7 @@ use warploom_exec::fault::Place;
 use warploom_exec::kernel::WORKER_STACK;
 use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, LocId, Module};
-use warploom_simt::codegen::{self, Compiled, SMALL_STACK, Style, compile_as, preferred_width};
+use warploom_simt::codegen::{self, Compiled, SMALL_STACK, Style, compile_as, preferred_width, runs_as_warps};
 use warploom_simt::{Gangs, VectorUnits, analyze, called_by, stack_bottom};
 
 use crate::apart::{Apart, Make};
@@ -240,7 +240,10 @@ impl Task<'_> {
         // AVX2 has gathers that are loads, and some take those of AVX-512 apart as well.
         let slow_gathers = units == VectorUnits::Avx2
             || matches!(microarchitecture(), Microarchitecture::Amd | Microarchitecture::SkylakeServer);
-        let width = preferred_width(&info, units, slow_gathers);
+        let width = match self.style {
+            Style::Threads if !runs_as_warps(&info) => 1,
+            _ => preferred_width(&info, units, slow_gathers),
+        };
         if width != units.lanes() {
             info = analyze(width)?;
         }

@@ -35,6 +35,8 @@ enum Style {
     Apart,
     /// Functions are called wherever they can be.
     Called,
+    /// Each thread by itself.
+    Threads,
 }
 
 impl Style {
@@ -45,6 +47,7 @@ impl Style {
             Style::Teams => warploom_jit::Style::Teams,
             Style::Apart => warploom_jit::Style::Apart,
             Style::Called => warploom_jit::Style::Called,
+            Style::Threads => warploom_jit::Style::Threads,
         }
     }
 

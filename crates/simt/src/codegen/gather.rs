@@ -161,6 +161,12 @@ impl Writer<'_> {
                 let pointers = format!("<{lanes} x ptr> {}", pointers.text);
                 (0..lanes).map(|lane| taken(self, &pointers, lane).text).collect()
             }
+            Places::Behind(base, index, scale) if lanes == 1 => {
+                let only = self.constant(Ty::int(32, 0), 0);
+                let index = self.element(index, &only);
+                let index = self.resize(&index, 64, true).text;
+                vec![self.set(word, format!("getelementptr [{scale} x i8], ptr {base}, i64 {index}")).text]
+            }
             Places::Behind(base, index, scale) => {
                 let pairs = Ty::int(64, lanes / 2);
                 let text = format!("bitcast {} {} to {}", index.ty.text(), index.text, pairs.text());

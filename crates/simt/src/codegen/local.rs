@@ -125,6 +125,11 @@ impl Writer<'_> {
 
     /// Where lanes go; where the executor was asked, what is known of a pattern need not hold.
     fn offsets(&mut self, inst: &Inst, target: &Target, asked: bool) -> Result<Offsets, String> {
+        if self.lanes() == 1 {
+            let all = self.all_addresses(inst, target)?;
+            let only = self.constant(Ty::int(32, 0), 0);
+            return Ok(Offsets::One(self.element(&all, &only)));
+        }
         match target.first.clone().filter(|_| target.is_one() && !asked) {
             Some(first) => Ok(Offsets::One(first)),
             // What is allowed has less than 31 bits.
@@ -282,8 +287,13 @@ impl Writer<'_> {
         let there = self.binary("add", offset, &by);
         let whole = self.constant(there.ty, -i64::from(word));
         let first = self.binary("and", &there, &whole);
-        let lanes = self.constant(first.ty, WARP);
+        let lanes = self.constant(first.ty, self.side_by_side());
         self.binary("mul", &first, &lanes)
+    }
+
+    /// Threads whose words lie side by side: a warp's, but where threads run one by one each has its own together.
+    fn side_by_side(&self) -> i64 {
+        if self.lanes() == 1 { 1 } else { WARP }
     }
 
     /// Where the gang's first lane has its first word.
@@ -292,7 +302,7 @@ impl Writer<'_> {
         let local = self.pointer(context::LOCAL);
         let thread = self.thread();
         let thread = self.set(word64, format!("zext i32 {thread} to i64"));
-        let [low, stride, word] = [WARP - 1, i64::from(self.plan.local_stride()), i64::from(word)]
+        let [low, stride, word] = [self.side_by_side() - 1, i64::from(self.plan.local_stride()), i64::from(word)]
             .map(|number| self.constant(word64, number));
         let lane = self.binary("and", &thread, &low);
         let warp = self.binary("sub", &thread, &lane);

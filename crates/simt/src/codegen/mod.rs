@@ -86,7 +86,7 @@ pub use local::LocalLayout;
 pub use places::{NamedBarrier, Turns, turn};
 pub use regions::{Compiled, Declined, FRAME_ALIGN, Processor, SMALL_STACK, SiteKind, Style, compile, compile_as};
 pub use stop::{Stop, StopKind};
-pub use width::preferred_width;
+pub use width::{preferred_width, runs_as_warps};
 
 /// What compiled code finds behind its only argument, by byte offset.
 pub mod context {

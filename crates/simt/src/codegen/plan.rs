@@ -450,7 +450,8 @@ impl<'k> Plan<'k> {
 
     /// Where the threads have their local memory.
     pub(super) fn local_layout(&self) -> LocalLayout {
-        LocalLayout { size: self.body.local_size, stride: self.local_stride(), word: self.words.unwrap_or(0) }
+        let word = self.words.filter(|_| self.info.gangs.width > 1).unwrap_or(0);
+        LocalLayout { size: self.body.local_size, stride: self.local_stride(), word }
     }
 
     /// Whether only the first lane of a value's pattern is kept.

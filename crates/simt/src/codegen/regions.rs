@@ -118,6 +118,8 @@ pub enum Style {
     Apart,
     /// Gangs, of which all functions that can be are called and not copied.
     Called,
+    /// Each thread by itself, where lanes tell each other nothing.
+    Threads,
 }
 
 /// [`compile`] in one style, to test them all.
@@ -152,7 +154,7 @@ pub fn compile_as(style: Style, info: &KernelInfo<'_>, processor: &Processor<'_>
     let together = match style {
         Style::Chosen => written(Teams::WherePaid).or_else(|_: String| written(Teams::Never)),
         Style::Teams => written(Teams::Always).or_else(|_: String| written(Teams::Never)),
-        Style::Gangs | Style::Called => written(Teams::Never),
+        Style::Gangs | Style::Called | Style::Threads => written(Teams::Never),
         Style::Apart => Err("its lanes go their own ways".to_owned()),
     };
     let why = match together {

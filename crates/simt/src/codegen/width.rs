@@ -1,6 +1,6 @@
 //! How many threads run as one gang.
 
-use warploom_ptx::ir::{BarrierOp, Body, CallTarget, IntBinaryOp, Loop, MulMode, Op};
+use warploom_ptx::ir::{BarrierOp, Body, CallTarget, IntBinaryOp, Loop, MulMode, Op, Space};
 
 use super::exchange::is_exchange;
 use crate::access::{AccessKind, Pattern};
@@ -13,23 +13,11 @@ use crate::uniformity::block_of;
 /// they run together; one thread, if vectors gain nothing; else as wide as the registers allow, and rows of the CTA. `slow_gathers` says that the processor gathers
 /// no faster than it loads lane after lane.
 pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: bool) -> u32 {
-    let body = info.body();
-    let warps = |op: &Op| match op {
-        // A warp's lines of output stand together.
-        Op::Call { target, .. } => !matches!(**target, CallTarget::Direct(id) if info.has_code(id)),
-        Op::Matrix(_) | Op::Barrier(BarrierOp::Warp { .. }) => true,
-        op => is_exchange(op),
-    };
-    let one_row = info.gangs.cta[0] == info.gangs.threads();
-    let lockstep = match info.lockstep {
-        Some(Lockstep::Volatile) => true,
-        // Not for rows of fewer lanes, whose tiles are read while the next ones are stored: lanes would differ in more than one coordinate.
-        Some(Lockstep::ReadBack { .. }) => one_row,
-        None => false,
-    };
-    if lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op))) {
+    if runs_as_warps(info) {
         return 32;
     }
+    let body = info.body();
+    let one_row = info.gangs.cta[0] == info.gangs.threads();
     if slow_gathers && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
         return 1;
     }
@@ -49,6 +37,25 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
     let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
     if one_row { wide } else { wide.min(row).max(units.lanes()).max(least) }
+}
+
+/// Whether the lanes of a warp tell each other something, or take for granted that they run together.
+pub fn runs_as_warps(info: &KernelInfo<'_>) -> bool {
+    let body = info.body();
+    let warps = |op: &Op| match op {
+        // A warp's lines of output stand together.
+        Op::Call { target, .. } => !matches!(**target, CallTarget::Direct(id) if info.has_code(id)),
+        Op::Matrix(_) | Op::Barrier(BarrierOp::Warp { .. }) => true,
+        op => is_exchange(op),
+    };
+    let one_row = info.gangs.cta[0] == info.gangs.threads();
+    let lockstep = match info.lockstep {
+        Some(Lockstep::Volatile) => true,
+        // Not for rows of fewer lanes, whose tiles are read while the next ones are stored: lanes would differ in more than one coordinate.
+        Some(Lockstep::ReadBack { .. }) => one_row,
+        None => false,
+    };
+    lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op)))
 }
 
 /// Whether lanes are guessed to be in one row of those that a division tells apart.
@@ -87,10 +94,12 @@ fn runs_lane_by_lane(info: &KernelInfo<'_>, body: &Body) -> bool {
     let gathers = |inner: &Loop| {
         let inside = |inst: u32| inner.blocks.contains(&block_of[inst as usize]);
         let loads = info.accesses.iter().filter(|access| {
-            inside(access.inst) && access.kind == AccessKind::Load && matches!(access.pattern, Pattern::Anywhere(_))
+            let counts = access.kind == AccessKind::Load || access.space == Space::Local;
+            inside(access.inst) && counts && matches!(access.pattern, Pattern::Anywhere(_))
         });
         // What is less than a word is gathered as the word that it is in, and taken out of that.
-        let work: usize = loads.map(|access| if access.bytes < 4 { 2 } else { 1 }).sum();
+        let work: usize =
+            loads.map(|access| if access.bytes < 4 || access.space == Space::Local { 2 } else { 1 }).sum();
         let count = block_of.iter().filter(|block| inner.blocks.contains(block)).count();
         FEW * work >= count
     };
