@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what a runtime library answers to calls about kernels, graphs and captures: attributes of kernels, grids that are possible, nodes of all kinds with parameters that are right or wrong, what may become of them in a
+"""Records what a runtime library answers to calls about kernels, graphs and captures: attributes of kernels, grids that are possible, what is told of occupancy, nodes of all kinds with parameters that are right or wrong, what may become of them in a
 graph and in an instance, edges, conditional nodes, memory of graphs, and what each call does to a capture in each mode. Prints JSON: for each case the answers in the order of its arguments.
 
 Not here: what makes NVIDIA's runtime fault, such as places for answers that are NULL; what follows from the number of multiprocessors; and parameters of nodes with kernels of libraries, which runtime 13.0 does not tell.
@@ -232,6 +232,18 @@ def kernels(runtime):
         offset, size = C.c_size_t(77), C.c_size_t(77)
         return runtime.code("cudaFuncGetParamInfo", runtime.kernels[name], C.c_size_t(index), C.byref(offset), C.byref(size)), offset.value, size.value
 
+    def occupancy(name, function, *preference):
+        """How many blocks a multiprocessor holds of a kernel that prefers something, and how much memory each of some may have."""
+        library, blocks, size = runtime.library_of(PTX), C.c_int(), C.c_size_t()
+        kernel = runtime.kernel(library, name)
+        answer = [runtime.code(function, kernel, *preference)]
+        for shared in (0, 1000, 8192, 16384, 49152):
+            answer.append((runtime.code("cudaOccupancyMaxActiveBlocksPerMultiprocessor", C.byref(blocks), kernel, 64, C.c_size_t(shared)), blocks.value))
+        for count in (1, 2, 4, 16):
+            answer.append((runtime.code("cudaOccupancyAvailableDynamicSMemPerBlock", C.byref(size), kernel, count, 64), size.value))
+        runtime.call("cudaLibraryUnload", library)
+        return answer
+
     clusters = ((1, 1, 1), (2, 1, 1), (4, 1, 1), (8, 1, 1), (16, 1, 1), (3, 1, 1), (1, 2, 1), (0, 0, 0), (0, 1, 1), (2, 2, 2))
     for name in KERNELS:
         yield case(f"attributes of {name}", attributes(runtime.kernels[name]))
@@ -242,6 +254,9 @@ def kernels(runtime):
         yield case(f"shared memory of {name}", (launched(name, (2, 1, 1), (64, 2, 1), shared) for shared in (0, 1000, 9152, 9153, 49152, 49153, 232449, 1 << 31)))
         yield case(f"clusters of {name}", (with_cluster(name, cluster, grid) for cluster in clusters for grid in ((16, 4, 4), (6, 2, 1))))
         yield case(f"nodes of {name}", (kernel_node(runtime, name, grid, block, shared) for grid in ((1, 1, 1), (0, 1, 1), (2, 1, 1)) for block in ((64, 2, 1), (0, 1, 1), (129, 1, 1)) for shared in (0, 1000)))
+    for name in ("empty", "shared"):
+        percents = (-1, 0, 3, 4, 7, 8, 14, 15, 28, 29, 43, 44, 57, 58, 71, 72, 85, 86, 100)
+        yield case(f"occupancy of {name}", [occupancy(name, "cudaFuncSetAttribute", 9, percent) for percent in percents] + [occupancy(name, "cudaFuncSetCacheConfig", config) for config in range(4)])
     for kept, given in itertools.product(("empty", "plain", "structure"), KERNELS):
         graph = runtime.graph()
         _, node = runtime.added("cudaGraphAddKernelNode", graph, runtime.launch(kept))

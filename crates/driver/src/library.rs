@@ -1,6 +1,7 @@
 //! Libraries: code that is loaded into each context when it is first used there, and its kernels.
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -33,6 +34,8 @@ pub struct Kernel {
     functions: RwLock<Vec<(u64, Handle)>>,
     /// Attributes that were set, for the functions of contexts that are yet to come.
     attributes: Mutex<Vec<(FunctionAttribute, i32)>>,
+    /// What it prefers, for the same (`CUfunc_cache`).
+    cache_config: AtomicU32,
 }
 
 impl Library {
@@ -168,6 +171,7 @@ impl Driver {
             name: CString::new(name).unwrap_or_default(),
             functions: RwLock::default(),
             attributes: Mutex::default(),
+            cache_config: AtomicU32::new(0),
         })?;
         kernels.insert(id, kernel.handle);
         Ok(kernel.handle)
@@ -233,7 +237,24 @@ impl Driver {
         for (attribute, value) in attributes.iter() {
             self.set_function_attribute(&function, *attribute, *value)?;
         }
+        function.set_cache_config(kernel.cache_config.load(Ordering::Relaxed));
         Ok(function)
+    }
+
+    /// Says what a kernel prefers of cache and shared memory, in all contexts.
+    ///
+    /// # Errors
+    /// `InvalidDevice`.
+    pub fn set_kernel_cache_config(&self, kernel: &Kernel, config: u32, ordinal: i32) -> DriverResult {
+        self.device(ordinal)?;
+        let _attributes = kernel.attributes.lock();
+        kernel.cache_config.store(config, Ordering::Relaxed);
+        for (_, handle) in kernel.functions.read().iter() {
+            if let Some(function) = self.functions.get(*handle) {
+                function.set_cache_config(config);
+            }
+        }
+        Ok(())
     }
 
     /// Changes an attribute of a kernel, in all contexts.

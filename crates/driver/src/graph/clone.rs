@@ -4,6 +4,16 @@ use std::sync::atomic::Ordering;
 
 use super::{ConditionalWork, Driver, DriverError, DriverResult, ErrorCode, Graph, Handle, Node, NodeRef, State, Work};
 
+impl State {
+    /// Fails for a graph that has conditions, used or not: as recorded, it is neither copied nor part of another.
+    fn refuse_conditions(&self) -> DriverResult {
+        if self.conditions.is_empty() {
+            return Ok(());
+        }
+        Err(DriverError::new(ErrorCode::NotSupported, "a graph with conditions is neither cloned nor put into another"))
+    }
+}
+
 impl Driver {
     /// Copies a graph with all that belongs to its nodes. What a node does is not copied: both call the same functions.
     ///
@@ -13,10 +23,7 @@ impl Driver {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("cloned")?;
         graph.state.lock().refuse_updatable("be cloned")?;
-        if !graph.state.lock().conditions.is_empty() {
-            let reason = "a graph with conditions cannot be cloned";
-            return Err(DriverError::new(ErrorCode::NotSupported, reason));
-        }
+        graph.state.lock().refuse_conditions()?;
         Ok(self.copy_graph(&graph, false, None)?.handle)
     }
 
@@ -86,15 +93,17 @@ impl Driver {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("put into another")?;
         graph.state.lock().refuse_updatable("be copied into another graph")?;
+        graph.state.lock().refuse_conditions()?;
         Ok(Work::Graph(self.copy_graph(&graph, true, None)?))
     }
 
     /// The work of a node that runs the graph itself, which belongs to the node from then on.
     ///
     /// # Errors
-    /// `InvalidValue` for NULL, stale and foreign handles, and for a graph that belongs to a node already.
+    /// `InvalidValue` for NULL, stale and foreign handles, and for a graph that belongs to a node already; `NotSupported` for one with conditions.
     pub fn moved_graph_work(&self, graph: Handle) -> DriverResult<Work> {
         let graph = self.graphs.lookup(graph)?;
+        graph.state.lock().refuse_conditions()?;
         if graph.embedded.swap(true, Ordering::AcqRel) {
             return Err(DriverError::invalid_value("the graph belongs to a node already"));
         }

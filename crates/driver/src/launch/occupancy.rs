@@ -12,7 +12,31 @@ const SHARED_UNIT: u64 = 128;
 /// Registers are given out to warps in units of this many.
 const REGISTER_UNIT: u64 = 256;
 
+/// Kilobytes that a multiprocessor may have as shared memory, as recorded of one that has 228 at most; those beyond its own are left out.
+const SHARED_SIZES: [u64; 8] = [8, 16, 32, 64, 100, 132, 164, 196];
+
+/// What a preference for the first-level cache leaves of the most shared memory, in percent (`CUfunc_cache`): none says nothing.
+fn percent_of(config: u32) -> Option<u64> {
+    match config {
+        2 => Some(0),
+        3 => Some(50),
+        _ => None,
+    }
+}
+
 impl Driver {
+    /// Bytes that a multiprocessor has as shared memory for a function of which one CTA needs so many: as recorded, the least that there can be as is asked for, in which
+    /// that fits.
+    fn shared_for(&self, function: &Function, needed: u64) -> DriverResult<u64> {
+        let context = function.module().context();
+        let most = u64::from(self.device_of(context)?.limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+        let asked = u64::try_from(function.carveout()).ok();
+        let preferred = || percent_of(function.cache_config()).or_else(|| percent_of(context.cache_config()));
+        let Some(percent) = asked.or_else(preferred) else { return Ok(most) };
+        let fits = |bytes: &u64| bytes * 100 >= percent * most && *bytes >= needed;
+        Ok(SHARED_SIZES.iter().map(|size| size << 10).take_while(|bytes| *bytes < most).find(fits).unwrap_or(most))
+    }
+
     /// How many CTAs of `threads` threads fit a multiprocessor at once; 0 if not even one does.
     ///
     /// # Errors
@@ -38,7 +62,7 @@ impl Driver {
         let fits = [
             limit(attribute::MAX_BLOCKS_PER_MULTIPROCESSOR),
             limit(attribute::MAX_THREADS_PER_MULTIPROCESSOR) / (warps * WARP),
-            limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared.max(1),
+            self.shared_for(function, shared)? / shared.max(1),
             limit(attribute::MAX_REGISTERS_PER_MULTIPROCESSOR) / registers,
         ];
         Ok(fits.into_iter().min().map_or(0, |ctas| ctas as u32))
@@ -83,10 +107,13 @@ impl Driver {
         }
         let device = self.device_of(function.module().context())?;
         let limit = |number| u64::from(device.limit(number));
-        let share =
-            limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / u64::from(ctas) / SHARED_UNIT * SHARED_UNIT;
-        let taken = limit(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK) + u64::from(function.static_shared());
-        // As recorded: no more than a launch of the function may ask for.
-        Ok(share.saturating_sub(taken).min(u64::from(function.max_dynamic_shared())))
+        let own = u64::from(function.static_shared());
+        // As recorded: one CTA gets what it asks for, what the system reserves is not taken off, and no more is told than a launch of the function may ask for.
+        let all = match ctas {
+            1 => limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+            _ => self.shared_for(function, own + limit(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK))?,
+        };
+        let share = all / u64::from(ctas) / SHARED_UNIT * SHARED_UNIT;
+        Ok(share.saturating_sub(own).min(u64::from(function.max_dynamic_shared())))
     }
 }

@@ -38,6 +38,7 @@ pub struct Function {
     loaded: OnceLock<DriverResult<Arc<dyn LoadedKernel>>>,
     max_dynamic_shared: AtomicU32,
     carveout: AtomicI32,
+    cache_config: AtomicU32,
     cluster: [AtomicU32; 5],
     pub(crate) legacy: Mutex<LegacyLaunch>,
 }
@@ -123,6 +124,7 @@ impl Function {
             loaded: OnceLock::new(),
             max_dynamic_shared: AtomicU32::new(MOST_SHARED.saturating_sub(static_shared)),
             carveout: AtomicI32::new(-1),
+            cache_config: AtomicU32::new(0),
             cluster: [required[0], required[1], required[2], 0, 0].map(AtomicU32::new),
             legacy: Mutex::default(),
         }
@@ -166,6 +168,21 @@ impl Function {
     /// Whether it can call functions of the device's runtime library that are there only where that is linked.
     pub(crate) fn launches_kernels(&self) -> bool {
         self.resources().linked_runtime
+    }
+
+    /// How much of its most shared memory a multiprocessor is to have, in percent; negative if nothing was said.
+    pub(crate) fn carveout(&self) -> i32 {
+        self.carveout.load(Ordering::Relaxed)
+    }
+
+    /// What it prefers of cache and shared memory (`CUfunc_cache`), which only counts for its occupancy.
+    pub(crate) fn cache_config(&self) -> u32 {
+        self.cache_config.load(Ordering::Relaxed)
+    }
+
+    /// Says what it prefers.
+    pub fn set_cache_config(&self, config: u32) {
+        self.cache_config.store(config, Ordering::Relaxed);
     }
 
     /// Most bytes of dynamic shared memory that a launch may ask for.

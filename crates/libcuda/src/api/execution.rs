@@ -18,7 +18,7 @@ use crate::border::{
 };
 use crate::process::driver;
 
-/// The four preferences for cache or shared memory, which are without effect on a CPU.
+/// The four preferences for cache or shared memory, which have no effect on a CPU but on what is told of occupancy.
 pub(super) fn check_cache_config(config: CUfunc_cache) -> ApiResult {
     if config.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
         return Err(DriverError::invalid_value(format!("{} is no cache configuration", config.0)));
@@ -60,8 +60,10 @@ pub(crate) fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute
 }
 
 pub(crate) fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> ApiResult {
-    driver()?.function(Handle::from_raw(hfunc.0))?;
-    check_cache_config(config)
+    let function = driver()?.function(Handle::from_raw(hfunc.0))?;
+    check_cache_config(config)?;
+    function.set_cache_config(config.0);
+    Ok(())
 }
 
 pub(crate) fn cuFuncGetModule(hmod: Out<'_, CUmodule>, hfunc: CUfunction) -> ApiResult {

@@ -215,12 +215,13 @@ pub(crate) fn cuKernelSetAttribute(
     driver.set_kernel_attribute(&kernel, FunctionAttribute::from_number(attrib.0)?, val, dev)
 }
 
-/// The preference is without effect on a CPU.
+/// The preference has no effect on a CPU, but that occupancy is told by it.
 pub(crate) fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev: CUdevice) -> ApiResult {
     let driver = driver()?;
-    driver.kernel(Handle::from_raw(kernel.0))?;
+    let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
     driver.device(dev)?;
-    super::execution::check_cache_config(config)
+    super::execution::check_cache_config(config)?;
+    driver.set_kernel_cache_config(&kernel, config.0, dev)
 }
 
 /// A kernel that must not be NULL: some entry points answer an invalid value for it, as recorded.
