@@ -247,6 +247,7 @@ impl Driver {
     /// `InvalidDevice`.
     pub fn set_kernel_cache_config(&self, kernel: &Kernel, config: u32, ordinal: i32) -> DriverResult {
         self.device(ordinal)?;
+        // Held as for attributes.
         let _attributes = kernel.attributes.lock();
         kernel.cache_config.store(config, Ordering::Relaxed);
         for (_, handle) in kernel.functions.read().iter() {

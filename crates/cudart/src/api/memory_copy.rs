@@ -237,6 +237,7 @@ pub fn cudaMemcpyToSymbol(
     offset: usize,
     kind: cudaMemcpyKind,
 ) -> ApiResult {
+    // As recorded, a copy of nothing looks at nothing.
     if count == 0 {
         return context::ensure();
     }
@@ -253,6 +254,7 @@ pub fn cudaMemcpyFromSymbol(
     offset: usize,
     kind: cudaMemcpyKind,
 ) -> ApiResult {
+    // As recorded, a copy of nothing looks at nothing.
     if count == 0 {
         return context::ensure();
     }
@@ -270,6 +272,7 @@ pub fn cudaMemcpyToSymbolAsync(
     kind: cudaMemcpyKind,
     stream: CUstream,
 ) -> ApiResult {
+    // As recorded, a copy of nothing looks at nothing.
     if count == 0 {
         return context::ensure();
     }
@@ -287,6 +290,7 @@ pub fn cudaMemcpyFromSymbolAsync(
     kind: cudaMemcpyKind,
     stream: CUstream,
 ) -> ApiResult {
+    // As recorded, a copy of nothing looks at nothing.
     if count == 0 {
         return context::ensure();
     }

@@ -2,15 +2,25 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{ConditionalWork, Driver, DriverError, DriverResult, ErrorCode, Graph, Handle, Node, NodeRef, State, Work};
+use super::{Driver, DriverError, DriverResult, ErrorCode, Graph, Handle, Node, NodeRef, State, Work};
 
 impl State {
-    /// Fails for a graph that has conditions, used or not: as recorded, it is neither copied nor part of another.
+    /// Whether there are conditions, used or not, in the graph or one of its nodes'.
+    fn has_conditions(&self) -> bool {
+        let inside = |work: &Work| match work {
+            Work::Conditional(_) => true,
+            work => work.graphs().iter().any(|graph| graph.state.lock().has_conditions()),
+        };
+        !self.conditions.is_empty() || self.nodes.values().any(|node| inside(&node.work))
+    }
+
+    /// Fails for a graph with conditions: as recorded, it is neither copied nor part of another.
     fn refuse_conditions(&self) -> DriverResult {
-        if self.conditions.is_empty() {
-            return Ok(());
+        if self.has_conditions() {
+            let reason = "a graph with conditions is neither cloned nor put into another";
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }
-        Err(DriverError::new(ErrorCode::NotSupported, "a graph with conditions is neither cloned nor put into another"))
+        Ok(())
     }
 }
 
@@ -24,12 +34,12 @@ impl Driver {
         graph.state.lock().refuse_memory_nodes("cloned")?;
         graph.state.lock().refuse_updatable("be cloned")?;
         graph.state.lock().refuse_conditions()?;
-        Ok(self.copy_graph(&graph, false, None)?.handle)
+        Ok(self.copy_graph(&graph, false)?.handle)
     }
 
-    /// Copies a graph; whether its memory nodes may be copied has been decided. `root` is the graph that decides on the copy.
-    pub(super) fn copy_graph(&self, graph: &Graph, embedded: bool, root: Option<u32>) -> DriverResult<Arc<Graph>> {
-        let copy = self.new_graph(embedded, root)?;
+    /// Copies a graph; whether its nodes may be copied has been decided.
+    fn copy_graph(&self, graph: &Graph, embedded: bool) -> DriverResult<Arc<Graph>> {
+        let copy = self.new_graph(embedded, None)?;
         let filled = self.fill_copy(&copy, &graph.state.lock());
         if let Err(error) = filled {
             // Nobody else has its handle.
@@ -44,17 +54,9 @@ impl Driver {
         let mut state = copy.state.lock();
         state.next_node = from.next_node;
         state.objects = from.objects.shared();
-        state.conditions = from.conditions.clone();
         for (local, node) in &from.nodes {
             let work = match &node.work {
-                Work::Graph(graph) => Work::Graph(self.copy_graph(graph, true, None)?),
-                Work::Conditional(work) => {
-                    let root = Some(copy.root);
-                    let bodies = work.bodies.iter().map(|body| self.copy_graph(body, true, root));
-                    let bodies = bodies.collect::<DriverResult<_>>()?;
-                    let copy = ConditionalWork::new(Arc::clone(&work.condition), work.kind, bodies);
-                    Work::Conditional(Arc::new(copy))
-                }
+                Work::Graph(graph) => Work::Graph(self.copy_graph(graph, true)?),
                 work => work.clone(),
             };
             let entry =
@@ -94,7 +96,7 @@ impl Driver {
         graph.state.lock().refuse_memory_nodes("put into another")?;
         graph.state.lock().refuse_updatable("be copied into another graph")?;
         graph.state.lock().refuse_conditions()?;
-        Ok(Work::Graph(self.copy_graph(&graph, true, None)?))
+        Ok(Work::Graph(self.copy_graph(&graph, true)?))
     }
 
     /// The work of a node that runs the graph itself, which belongs to the node from then on.

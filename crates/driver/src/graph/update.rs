@@ -37,6 +37,12 @@ pub struct UpdateError {
 }
 
 impl UpdateError {
+    /// As recorded, with no more of a reason.
+    fn not_supported(reason: &str) -> UpdateError {
+        let error = DriverError::new(ErrorCode::NotSupported, reason.to_owned());
+        UpdateError { error, result: UpdateResult::Success, node: Handle::NULL, from: Handle::NULL }
+    }
+
     fn new(result: UpdateResult, node: Handle, reason: String) -> UpdateError {
         let error = DriverError::new(ErrorCode::GraphExecUpdateFailure, reason);
         UpdateError { error, result, node, from: Handle::NULL }
@@ -236,24 +242,16 @@ impl Driver {
             node: failure.node,
             from: Handle::NULL,
         })?;
-        // As recorded, with no more of a reason.
         if plan.has_updatable() || exec.state.lock().plan.has_updatable() {
             let reason = "an instance with nodes that kernels may change cannot be updated from a graph";
-            let error = DriverError::new(ErrorCode::NotSupported, reason);
-            return Err(UpdateError { error, result: UpdateResult::Success, node: Handle::NULL, from: Handle::NULL });
+            return Err(UpdateError::not_supported(reason));
         }
         let objects = {
             let state = graph.state.lock();
             let other = state.instance.strong_count() != 0 && !exec.is_instance(&state.instance);
             if state.has_memory_nodes() && other {
                 let reason = "a graph with nodes that allocate or free memory, which has an instance";
-                let error = DriverError::new(ErrorCode::NotSupported, reason);
-                return Err(UpdateError {
-                    error,
-                    result: UpdateResult::Success,
-                    node: Handle::NULL,
-                    from: Handle::NULL,
-                });
+                return Err(UpdateError::not_supported(reason));
             }
             state.objects.shared()
         };

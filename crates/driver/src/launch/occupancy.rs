@@ -15,9 +15,10 @@ const REGISTER_UNIT: u64 = 256;
 /// Kilobytes that a multiprocessor may have as shared memory, as recorded of one that has 228 at most; those beyond its own are left out.
 const SHARED_SIZES: [u64; 8] = [8, 16, 32, 64, 100, 132, 164, 196];
 
-/// What a preference for the first-level cache leaves of the most shared memory, in percent (`CUfunc_cache`): none says nothing.
+/// What a preference for shared memory or the first-level cache leaves of the most shared memory, in percent (`CUfunc_cache`): none says nothing.
 fn percent_of(config: u32) -> Option<u64> {
     match config {
+        1 => Some(100),
         2 => Some(0),
         3 => Some(50),
         _ => None,

@@ -83,7 +83,6 @@ impl Writer<'_> {
 
     /// To the places in `%addresses`, for the lanes that run: all parts of a lane before the next one's.
     pub(super) fn store_lanes(&mut self, ty: ScalarType, values: &[Val], strong: bool) {
-        let bits = self.running();
         let (width, bytes, lanes, count) = (ty.bits(), ty.bytes(), self.lanes(), values.len() as u32);
         for (at, value) in values.iter().enumerate() {
             let value = self.splat(value);
@@ -93,6 +92,7 @@ impl Writer<'_> {
         if !strong && self.is_for_all_lanes() {
             return self.store_all_lanes(ty, count);
         }
+        let bits = self.running();
         let name = format!("@store_lanes{width}x{count}{}", if strong { "s" } else { "" });
         let mut parts = String::new();
         for at in 0..count {
