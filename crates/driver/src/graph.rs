@@ -260,8 +260,7 @@ impl Driver {
         let mut dependencies = Vec::with_capacity(after.len());
         for (node, edge) in after {
             let dependency = Dependency { node: self.local_of(&graph, *node)?, edge: *edge };
-            let from = graph.state.lock().node(dependency.node)?.work.kind();
-            dependency.check(from, Some(work.kind()))?;
+            dependency.check(&graph, Some(work.kind()))?;
             if dependencies.iter().any(|known: &Dependency| known.node == dependency.node) {
                 return Err(DriverError::invalid_value(format!("the dependency on {node:?} is given twice")));
             }

@@ -241,21 +241,18 @@ impl Driver {
         Ok(function)
     }
 
-    /// Says what a kernel prefers of cache and shared memory, in all contexts.
-    ///
-    /// # Errors
-    /// `InvalidDevice`.
-    pub fn set_kernel_cache_config(&self, kernel: &Kernel, config: u32, ordinal: i32) -> DriverResult {
-        self.device(ordinal)?;
+    /// Says what a kernel prefers of cache and shared memory (`CUfunc_cache`), in all contexts.
+    pub fn set_kernel_cache_config(&self, kernel: &Kernel, config: u32) {
         // Held as for attributes.
         let _attributes = kernel.attributes.lock();
         kernel.cache_config.store(config, Ordering::Relaxed);
-        for (_, handle) in kernel.functions.read().iter() {
-            if let Some(function) = self.functions.get(*handle) {
-                function.set_cache_config(config);
-            }
-        }
-        Ok(())
+        self.functions_by_now(kernel).for_each(|function| function.set_cache_config(config));
+    }
+
+    /// The functions that a kernel is in contexts by now.
+    fn functions_by_now(&self, kernel: &Kernel) -> impl Iterator<Item = Arc<Function>> {
+        let handles: Vec<Handle> = kernel.functions.read().iter().map(|(_, handle)| *handle).collect();
+        handles.into_iter().filter_map(|handle| self.functions.get(handle))
     }
 
     /// Changes an attribute of a kernel, in all contexts.
@@ -272,10 +269,8 @@ impl Driver {
         let function = self.function_on(kernel, ordinal)?;
         self.set_function_attribute(&function, attribute, value)?;
         let mut attributes = kernel.attributes.lock();
-        for (_, handle) in kernel.functions.read().iter() {
-            if let Some(function) = self.functions.get(*handle) {
-                self.set_function_attribute(&function, attribute, value)?;
-            }
+        for function in self.functions_by_now(kernel) {
+            self.set_function_attribute(&function, attribute, value)?;
         }
         attributes.retain(|(known, _)| *known != attribute);
         attributes.push((attribute, value));

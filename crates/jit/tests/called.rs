@@ -6,7 +6,7 @@ mod device;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use device::{Device, Nobody};
+use device::{Device, Nobody, line_of};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_interp::Processor;
 use warploom_jit::{Form, Made, Mode, Options as Jit, Origin, Style, Target, emit, tiered};
@@ -186,11 +186,8 @@ fn what_ends_the_grid_in_a_function_is_told_with_its_line() {
         let (module, kernel) = module(&format!("{HEAD}{function}{BEGIN}{}{END}", call("stir", "%r5", "%r4")));
         let interpreted = warploom_interp::load(&module, kernel, &|_| true, Processor::V4).expect("covered");
         let fault = |kernel| left(&module, FunctionId(1), kernel).1.expect("a fault");
-        let line = |fault: String| {
-            fault.split("line ").nth(1).map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>())
-        };
         let (expected, given) = (fault(interpreted), fault(compiled(Style::Called, Target::Host, &module, kernel)));
-        assert!(line(expected.clone()).is_some(), "{expected}");
-        assert_eq!(line(given.clone()), line(expected), "{given}");
+        assert!(line_of(&expected).is_some(), "{expected}");
+        assert_eq!(line_of(&given), line_of(&expected), "{given}");
     }
 }

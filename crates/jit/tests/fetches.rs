@@ -5,7 +5,7 @@ mod device;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::{Device, Nobody};
+use device::{Device, Nobody, line_of};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::texture::{AddressMode, Channel, Objects, Sampler, Texels, Texture};
 use warploom_interp::Processor;
@@ -114,10 +114,6 @@ fn run(module: &VerifiedModule, kernel: &Arc<dyn LoadedKernel>, handles: [u64; 4
     Run { words, fault, looked_up: textures.looked_up.load(Ordering::Relaxed) }
 }
 
-fn number_at_start(text: &str) -> String {
-    text.chars().take_while(char::is_ascii_digit).collect()
-}
-
 /// Runs a kernel compiled, for both instruction sets and in two styles, and interpreted: how often textures were looked up in compiled code, at most.
 fn same(text: &str, handles: [u64; 4]) -> u64 {
     let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
@@ -133,8 +129,7 @@ fn same(text: &str, handles: [u64; 4]) -> u64 {
             let given = run(&module, &kernel, handles);
             assert_eq!(given.words, expected.words, "{target:?} {style:?} {handles:?}\n{text}");
             // A fault, and the line that it is told with.
-            let line =
-                |fault: &Option<String>| fault.as_ref().map(|text| text.split("line ").nth(1).map(number_at_start));
+            let line = |fault: &Option<String>| fault.as_deref().map(line_of);
             assert_eq!(
                 line(&given.fault),
                 line(&expected.fault),

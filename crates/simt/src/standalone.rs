@@ -88,6 +88,12 @@ pub fn standalone(module: &Module, kernel: FunctionId, cta: [u32; 3], style: Sty
 /// Bytes of local memory behind the variables of a kernel that asks for more while it runs.
 const STACK_ROOM: u32 = 4096;
 
+/// `.b8` to `.b64`, by its bytes.
+pub(crate) fn untyped(bytes: u32) -> Option<ScalarType> {
+    let all = [ScalarType::B8, ScalarType::B16, ScalarType::B32, ScalarType::B64];
+    all.into_iter().find(|ty| ty.bytes() == bytes)
+}
+
 fn asks_for_stack(inst: &Inst) -> bool {
     matches!(inst.op, Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. })
 }

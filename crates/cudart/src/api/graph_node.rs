@@ -5,7 +5,7 @@ use warploom_abi::runtime::*;
 use warploom_abi::{CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUarray, CUcontext, CUkernel, CUmemorytype};
 
 use super::memory::pointer;
-use super::memory_copy::{FROM_HOST, TO_HOST, in_symbol, symbol_way};
+use super::memory_copy::{from_symbol, to_symbol};
 use super::memory_copy_3d::{driver_copy, element_of};
 use crate::border::{In, Out, Passed};
 use crate::driver::driver;
@@ -102,32 +102,6 @@ fn line(dst: *mut c_void, src: *mut c_void, count: usize, kind: cudaMemcpyKind) 
     })
 }
 
-/// A copy to a variable of the device.
-fn to_symbol(
-    symbol: &Passed<'_, c_void>,
-    src: *mut c_void,
-    count: usize,
-    offset: usize,
-    kind: cudaMemcpyKind,
-) -> ApiResult<CUDA_MEMCPY3D> {
-    let target = in_symbol(symbol, offset, count)?;
-    symbol_way(kind, TO_HOST)?;
-    line(target.get(), src, count, kind)
-}
-
-/// A copy from a variable of the device.
-fn from_symbol(
-    dst: *mut c_void,
-    symbol: &Passed<'_, c_void>,
-    count: usize,
-    offset: usize,
-    kind: cudaMemcpyKind,
-) -> ApiResult<CUDA_MEMCPY3D> {
-    let source = in_symbol(symbol, offset, count)?;
-    symbol_way(kind, FROM_HOST)?;
-    line(dst, source.get(), count, kind)
-}
-
 pub fn cudaGraphAddMemcpyNode(
     pGraphNode: Passed<'_, cudaGraphNode_t>,
     graph: cudaGraph_t,
@@ -212,7 +186,7 @@ pub fn cudaGraphAddMemcpyNodeToSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = to_symbol(&symbol, src.get(), count, offset, kind)?;
+    let copy = line(to_symbol(&symbol, (offset, count), kind)?.get(), src.get(), count, kind)?;
     let (node, after) = (pGraphNode.get(), pDependencies.get());
     driver!(cuGraphAddMemcpyNode_v10000(node, graph, after, numDependencies, &copy, context))
 }
@@ -226,7 +200,7 @@ pub fn cudaGraphMemcpyNodeSetParamsToSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     context::ensure()?;
-    let copy = to_symbol(&symbol, src.get(), count, offset, kind)?;
+    let copy = line(to_symbol(&symbol, (offset, count), kind)?.get(), src.get(), count, kind)?;
     driver!(cuGraphMemcpyNodeSetParams_v10000(node, &copy))
 }
 
@@ -240,7 +214,7 @@ pub fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = to_symbol(&symbol, src.get(), count, offset, kind)?;
+    let copy = line(to_symbol(&symbol, (offset, count), kind)?.get(), src.get(), count, kind)?;
     driver!(cuGraphExecMemcpyNodeSetParams_v10020(hGraphExec, node, &copy, context))
 }
 
@@ -257,7 +231,7 @@ pub fn cudaGraphAddMemcpyNodeFromSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = from_symbol(dst.get(), &symbol, count, offset, kind)?;
+    let copy = line(dst.get(), from_symbol(&symbol, (offset, count), kind)?.get(), count, kind)?;
     let (node, after) = (pGraphNode.get(), pDependencies.get());
     driver!(cuGraphAddMemcpyNode_v10000(node, graph, after, numDependencies, &copy, context))
 }
@@ -271,7 +245,7 @@ pub fn cudaGraphMemcpyNodeSetParamsFromSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     context::ensure()?;
-    let copy = from_symbol(dst.get(), &symbol, count, offset, kind)?;
+    let copy = line(dst.get(), from_symbol(&symbol, (offset, count), kind)?.get(), count, kind)?;
     driver!(cuGraphMemcpyNodeSetParams_v10000(node, &copy))
 }
 
@@ -285,7 +259,7 @@ pub fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
     kind: cudaMemcpyKind,
 ) -> ApiResult {
     let context = context_of_nodes()?;
-    let copy = from_symbol(dst.get(), &symbol, count, offset, kind)?;
+    let copy = line(dst.get(), from_symbol(&symbol, (offset, count), kind)?.get(), count, kind)?;
     driver!(cuGraphExecMemcpyNodeSetParams_v10020(hGraphExec, node, &copy, context))
 }
 

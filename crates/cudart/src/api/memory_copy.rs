@@ -197,11 +197,12 @@ pub fn cudaMemcpyPeerAsync(
     driver!(cuMemcpyPeerAsync_v4000(dst.addr(), to, src.addr(), from, count, stream))
 }
 
-/// Where in a symbol a copy of `count` bytes is.
-pub(crate) fn in_symbol(
+/// Where in a symbol a copy of `count` bytes is, which is of none of the kinds that are `wrong`.
+fn in_symbol(
     symbol: &Passed<'_, c_void>,
-    offset: usize,
-    count: usize,
+    (offset, count): (usize, usize),
+    kind: cudaMemcpyKind,
+    wrong: [cudaMemcpyKind; 2],
 ) -> ApiResult<Passed<'static, c_void>> {
     context::ensure()?;
     let (address, size) = binaries::variable(symbol.addr() as usize)?;
@@ -209,25 +210,33 @@ pub(crate) fn in_symbol(
         let reason = format!("{count} bytes at {offset} are not within the {size} bytes of the symbol");
         return Err(Failure::invalid_value(reason));
     }
-    Ok(Passed::to_device(address + offset as u64))
-}
-
-/// Refuses the kinds of copy that cannot end, or begin, in device memory.
-pub(crate) fn symbol_way(kind: cudaMemcpyKind, wrong: [cudaMemcpyKind; 2]) -> ApiResult {
     Way::of(kind)?;
     if wrong.contains(&kind) {
         let code = cudaError::cudaErrorInvalidMemcpyDirection;
         return Err(Failure::new(code, format!("{kind:?}: a symbol is in device memory")));
     }
-    Ok(())
+    Ok(Passed::to_device(address + offset as u64))
 }
 
-/// Kinds that do not end in device memory.
-pub(crate) const TO_HOST: [cudaMemcpyKind; 2] =
-    [cudaMemcpyKind::cudaMemcpyDeviceToHost, cudaMemcpyKind::cudaMemcpyHostToHost];
-/// Kinds that do not begin in device memory.
-pub(crate) const FROM_HOST: [cudaMemcpyKind; 2] =
-    [cudaMemcpyKind::cudaMemcpyHostToDevice, cudaMemcpyKind::cudaMemcpyHostToHost];
+/// Where a copy to a symbol goes: kinds that do not end in device memory are refused.
+pub(crate) fn to_symbol(
+    symbol: &Passed<'_, c_void>,
+    place: (usize, usize),
+    kind: cudaMemcpyKind,
+) -> ApiResult<Passed<'static, c_void>> {
+    let wrong = [cudaMemcpyKind::cudaMemcpyDeviceToHost, cudaMemcpyKind::cudaMemcpyHostToHost];
+    in_symbol(symbol, place, kind, wrong)
+}
+
+/// Where a copy from a symbol comes from: kinds that do not begin in device memory are refused.
+pub(crate) fn from_symbol(
+    symbol: &Passed<'_, c_void>,
+    place: (usize, usize),
+    kind: cudaMemcpyKind,
+) -> ApiResult<Passed<'static, c_void>> {
+    let wrong = [cudaMemcpyKind::cudaMemcpyHostToDevice, cudaMemcpyKind::cudaMemcpyHostToHost];
+    in_symbol(symbol, place, kind, wrong)
+}
 
 pub fn cudaMemcpyToSymbol(
     default: DefaultStream,
@@ -241,8 +250,7 @@ pub fn cudaMemcpyToSymbol(
     if count == 0 {
         return context::ensure();
     }
-    let target = in_symbol(&symbol, offset, count)?;
-    symbol_way(kind, TO_HOST)?;
+    let target = to_symbol(&symbol, (offset, count), kind)?;
     cudaMemcpy(default, target, src, count, kind)
 }
 
@@ -258,8 +266,7 @@ pub fn cudaMemcpyFromSymbol(
     if count == 0 {
         return context::ensure();
     }
-    let source = in_symbol(&symbol, offset, count)?;
-    symbol_way(kind, FROM_HOST)?;
+    let source = from_symbol(&symbol, (offset, count), kind)?;
     cudaMemcpy(default, dst, source, count, kind)
 }
 
@@ -276,8 +283,7 @@ pub fn cudaMemcpyToSymbolAsync(
     if count == 0 {
         return context::ensure();
     }
-    let target = in_symbol(&symbol, offset, count)?;
-    symbol_way(kind, TO_HOST)?;
+    let target = to_symbol(&symbol, (offset, count), kind)?;
     cudaMemcpyAsync(default, target, src, count, kind, stream)
 }
 
@@ -294,7 +300,6 @@ pub fn cudaMemcpyFromSymbolAsync(
     if count == 0 {
         return context::ensure();
     }
-    let source = in_symbol(&symbol, offset, count)?;
-    symbol_way(kind, FROM_HOST)?;
+    let source = from_symbol(&symbol, (offset, count), kind)?;
     cudaMemcpyAsync(default, dst, source, count, kind, stream)
 }

@@ -262,8 +262,7 @@ impl Driver {
     fn dependencies(&self, graph: &Arc<Graph>, nodes: &[(Handle, EdgeData)]) -> DriverResult<Vec<Dependency>> {
         let dependency = |(node, edge): &(Handle, EdgeData)| {
             let dependency = Dependency { node: self.local_of(graph, *node)?, edge: *edge };
-            let from = graph.state.lock().node(dependency.node)?.work.kind();
-            dependency.check(from, None)?;
+            dependency.check(graph, None)?;
             Ok(dependency)
         };
         nodes.iter().map(dependency).collect()

@@ -1,5 +1,5 @@
 //! What comes after what: the edges of a graph.
-use super::{Driver, DriverError, DriverResult, ErrorCode, Handle, NodeKind};
+use super::{Driver, DriverError, DriverResult, ErrorCode, Graph, Handle, NodeKind};
 
 /// What an edge says beyond that one node comes after the other (`CUgraphEdgeData`); all zero says nothing more.
 /// Laid out as programs read lists of them.
@@ -25,9 +25,9 @@ pub(super) struct Dependency {
 }
 
 impl Dependency {
-    /// Whether there can be such an edge from a node of the kind `from`, and to one of the kind `to`, if that is known. A kernel that resolves a dependency
-    /// itself does so by its end at the latest, which is when nodes that depend on it start here.
-    pub(super) fn check(&self, from: NodeKind, to: Option<NodeKind>) -> DriverResult {
+    /// Whether there can be such an edge in a graph, to a node of the kind `to`, if that is known. A kernel that resolves a dependency itself does so by its end
+    /// at the latest, which is when nodes that depend on it start here.
+    pub(super) fn check(&self, graph: &Graph, to: Option<NodeKind>) -> DriverResult {
         let EdgeData { from_port, to_port, kind, reserved } = self.edge;
         let no_edge = |why: &str| Err(DriverError::invalid_value(format!("{:?}: {why}", self.edge)));
         match (from_port, kind) {
@@ -36,7 +36,7 @@ impl Dependency {
             (1 | 2, 1) | (2, 0) => {}
             _ => return no_edge("from_port and type do not go together"),
         }
-        if from != NodeKind::Kernel {
+        if graph.state.lock().node(self.node)?.work.kind() != NodeKind::Kernel {
             return no_edge("only a kernel is waited for before its end");
         }
         if kind == 1 && to.is_some_and(|to| to != NodeKind::Kernel) {
@@ -104,8 +104,8 @@ impl Driver {
         for (from, to, edge) in edges {
             let dependency = Dependency { node: self.local_of(&graph, *from)?, edge: *edge };
             let to = self.local_of(&graph, *to)?;
-            let kind_of = |local| graph.state.lock().node(local).map(|node| node.work.kind());
-            dependency.check(kind_of(dependency.node)?, Some(kind_of(to)?))?;
+            let kind = graph.state.lock().node(to)?.work.kind();
+            dependency.check(&graph, Some(kind))?;
             if dependency.node == to {
                 return Err(DriverError::invalid_value("a node cannot come after itself"));
             }

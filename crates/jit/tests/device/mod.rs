@@ -14,6 +14,11 @@ use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 use warploom_exec::texture::{NoObjects, Objects};
 use warploom_ptx::ir::{Function, Module, Storage};
 
+/// The first line that a fault is told with, if it is with one.
+pub(crate) fn line_of(fault: &str) -> Option<String> {
+    fault.split("line ").nth(1).map(|rest| rest.chars().take_while(char::is_ascii_digit).collect())
+}
+
 /// What would run a kernel that is not compiled.
 pub(crate) struct Nobody;
 

@@ -221,7 +221,8 @@ pub(crate) fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev
     let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
     driver.device(dev)?;
     super::execution::check_cache_config(config)?;
-    driver.set_kernel_cache_config(&kernel, config.0, dev)
+    driver.set_kernel_cache_config(&kernel, config.0);
+    Ok(())
 }
 
 /// A kernel that must not be NULL: some entry points answer an invalid value for it, as recorded.

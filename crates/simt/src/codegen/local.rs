@@ -9,7 +9,7 @@ use super::function::{Val, Writer};
 use super::gather::Places;
 use super::memory::Target;
 use super::names::{Element, Ty};
-use crate::standalone::stack_bottom;
+use crate::standalone::{stack_bottom, untyped};
 
 /// Lanes whose words lie side by side.
 const WARP: i64 = 32;
@@ -70,12 +70,7 @@ enum Offsets {
 
 /// The type of a word.
 fn of_bytes(bytes: u32) -> ScalarType {
-    match bytes {
-        1 => ScalarType::B8,
-        2 => ScalarType::B16,
-        4 => ScalarType::B32,
-        _ => ScalarType::B64,
-    }
+    untyped(bytes).unwrap_or(ScalarType::B64)
 }
 
 impl Writer<'_> {

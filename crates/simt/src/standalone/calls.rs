@@ -7,7 +7,7 @@ use warploom_ptx::ir::{
 };
 
 use super::called::Frame;
-use super::{Copy, Inliner, nowhere};
+use super::{Copy, Inliner, nowhere, untyped};
 
 impl Inliner<'_> {
     /// Replaces a call at the end of a block; the block that follows it.
@@ -99,13 +99,7 @@ impl Inliner<'_> {
             CallArg::Value { .. } => Ok(None),
             CallArg::Param { offset, size } => {
                 let place = copy.param(i64::from(offset)).ok_or_else(refused)?;
-                let ty = match size {
-                    1 => ScalarType::B8,
-                    2 => ScalarType::B16,
-                    4 => ScalarType::B32,
-                    8 => ScalarType::B64,
-                    _ => return Err(refused()),
-                };
+                let ty = untyped(size).ok_or_else(refused)?;
                 Ok(Some((place, ty)))
             }
         };
@@ -299,12 +293,7 @@ impl Inliner<'_> {
             while step > i64::from(size) - done {
                 step /= 2;
             }
-            let ty = match step {
-                1 => ScalarType::B8,
-                2 => ScalarType::B16,
-                4 => ScalarType::B32,
-                _ => ScalarType::B64,
-            };
+            let ty = untyped(step as u32).unwrap_or(ScalarType::B64);
             let held = self.register(ty);
             self.load(at, inst, ty, held, Address { offset: from.offset + done, ..from });
             self.store(at, inst, ty, Operand::Reg(held), Address { offset: to.offset + done, ..to });
