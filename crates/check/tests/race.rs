@@ -100,7 +100,7 @@ macro_rules! files {
     )*};
 }
 
-files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows gathers clusters values }
+files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows gathers updates clusters values }
 
 #[test]
 fn there_are_enough_kernels_of_both_kinds() {
@@ -117,6 +117,7 @@ fn there_are_enough_kernels_of_both_kinds() {
         include_str!("races/crowds.txt"),
         include_str!("races/rows.txt"),
         include_str!("races/gathers.txt"),
+        include_str!("races/updates.txt"),
         include_str!("races/clusters.txt"),
         include_str!("races/values.txt"),
     ];

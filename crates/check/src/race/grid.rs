@@ -185,7 +185,12 @@ impl ClusterRace {
         };
         let mut mask = at.mask;
         match told.space {
-            Space::Shared => mask = Rows::updated(&mut cluster.ctas, mask, told, &access, &actor),
+            Space::Shared if Rows::may_update(told, &access) => {
+                mask = Rows::update_shared(&mut cluster.ctas, mask, told, &access, &actor);
+            }
+            Space::Global if Rows::may_update(told, &access) => {
+                mask = Rows::update_global(&grid.shared.memory, mask, told, &access, &actor);
+            }
             Space::Global if Rows::may_gather(mask, told, &access) => {
                 Rows::gather(&grid.shared.memory, mask, told, &access, &actor, conflicts);
                 mask = 0;

@@ -14,11 +14,13 @@ pub(super) struct Notes {
     list: Vec<Note>,
     /// Numbers of notes, near where their contents say; 0 for none. What has found no place is not found again, and made twice.
     index: Vec<u16>,
+    /// The number that was asked for last.
+    last: u32,
 }
 
 impl Default for Notes {
     fn default() -> Notes {
-        Notes { list: vec![Note::default()], index: Vec::new() }
+        Notes { list: vec![Note::default()], index: Vec::new(), last: 0 }
     }
 }
 
@@ -43,6 +45,7 @@ impl Notes {
     pub(super) fn clear(&mut self) {
         self.list.truncate(1);
         self.index.fill(0);
+        self.last = 0;
     }
 
     #[inline]
@@ -71,8 +74,18 @@ impl Notes {
     }
 
     /// The number of a note.
+    #[inline]
     pub(super) fn number(&mut self, note: Note) -> u32 {
         let note = Note { len: self.list[note.next as usize].len.saturating_add(1), ..note };
+        if self.list[self.last as usize] != note {
+            self.last = self.find(note);
+        }
+        self.last
+    }
+
+    /// The same of one that was not asked for last.
+    #[inline(never)]
+    fn find(&mut self, note: Note) -> u32 {
         if 2 * self.list.len() >= self.index.len() && self.list.len() < usize::from(u16::MAX) {
             self.index = vec![0; (4 * self.list.len()).next_power_of_two().max(INDEX)];
             for number in 1..self.list.len() as u16 {
@@ -126,6 +139,7 @@ impl Notes {
         kept.shrink_to_fit();
         self.list = kept;
         self.index = Vec::new();
+        self.last = 0;
     }
 }
 

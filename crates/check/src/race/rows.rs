@@ -148,24 +148,52 @@ impl Rows {
         rows
     }
 
-    /// Atomics of lanes on words of shared memory that are updated all the time. Those of which more is to be said.
+    /// Whether these are atomics of lanes on words here and there.
     #[inline]
-    pub(super) fn updated(ctas: &mut [Cta], mask: u32, told: &Told<'_>, access: &Access, actor: &Actor<'_>) -> u32 {
-        let plain = told.bytes == 4 && told.aligned && told.spread == Spread::Other && access.kind.is_strong_atomic();
-        if !plain {
-            return mask;
-        }
+    pub(super) fn may_update(told: &Told<'_>, access: &Access) -> bool {
+        told.bytes == 4 && told.aligned && told.spread == Spread::Other && access.kind.is_strong_atomic()
+    }
+
+    /// Such atomics on words of shared memory that are updated all the time. The lanes of which more is to be said.
+    #[inline]
+    pub(super) fn update_shared(
+        ctas: &mut [Cta],
+        mask: u32,
+        told: &Told<'_>,
+        access: &Access,
+        actor: &Actor<'_>,
+    ) -> u32 {
         let access = Access { turn: FIXED, ..*access };
-        let mut rest = mask;
-        let mut lanes = mask;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros();
-            lanes &= lanes - 1;
+        lanes(mask).fold(mask, |rest, lane| {
             let (rank, offset) = split_shared(told.addresses[lane as usize] as u32);
             let (index, word) = (u64::from(offset) / REGION, u64::from(offset) % REGION / 4);
             let region = ctas.get_mut(rank as usize).and_then(|cta| cta.shadow.get_mut(index as usize)?.as_deref_mut());
-            if region.is_some_and(|region| region.update(word as usize, lane, &access, actor)) {
-                rest &= !(1 << lane);
+            let done = region.is_some_and(|region| region.update(word as usize, lane, &access, actor));
+            rest & !(u32::from(done) << lane)
+        })
+    }
+
+    /// The same on words of global memory.
+    #[inline(never)]
+    pub(super) fn update_global(
+        memory: &Memory,
+        mask: u32,
+        told: &Told<'_>,
+        access: &Access,
+        actor: &Actor<'_>,
+    ) -> u32 {
+        let access = Access { turn: FIXED, ..*access };
+        let (mut left, mut rest) = (mask, mask);
+        while left != 0 {
+            let number = told.addresses[left.trailing_zeros() as usize] / REGION;
+            let inside = lanes(left).filter(|&lane| told.addresses[lane as usize] / REGION == number);
+            let inside = inside.fold(0, |inside, lane| inside | 1u32 << lane);
+            left &= !inside;
+            let Some(mut region) = memory.region(number).map(|region| region.lock()) else { continue };
+            let region = region.get_or_insert_default();
+            for lane in lanes(inside) {
+                let word = told.addresses[lane as usize] % REGION / 4;
+                rest &= !(u32::from(region.update(word as usize, lane, &access, actor)) << lane);
             }
         }
         rest
@@ -192,10 +220,7 @@ impl Rows {
         let access = Access { turn: FIXED, ..*access };
         let mut memo = Memo::default();
         let mut held = None;
-        let mut lanes = mask;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros();
-            lanes &= lanes - 1;
+        for lane in lanes(mask) {
             let address = told.addresses[lane as usize];
             let number = address / REGION;
             if held.as_ref().is_none_or(|&(other, _)| other != number) {
@@ -249,6 +274,17 @@ impl Rows {
             part.look_up(region.get_or_insert_default(), access, actor, &mut memo, conflicts);
         }
     }
+}
+
+/// The lanes of a mask, lowest first.
+#[inline]
+fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = (left != 0).then(|| left.trailing_zeros())?;
+        left &= left - 1;
+        Some(lane)
+    })
 }
 
 /// Whether most lanes read neither behind the lane before, nor what that one reads.

@@ -7,6 +7,7 @@
 //! reads of rows have no cells (`reads`).
 
 mod readers;
+mod updates;
 mod writers;
 
 use std::ops::Range;
@@ -15,9 +16,10 @@ use smallvec::SmallVec;
 
 use super::actor::Actor;
 use super::gathers::Gathers;
-use super::note::{Access, Conflict, FIXED, Note, Value, WHOLE, turn};
+use super::note::{Access, Conflict, FIXED, Note, Value, turn};
 use super::notes::Notes;
 use super::reads::Reads;
+use updates::{UPDATED, Updates};
 
 /// Words of a region: 4 KiB of memory.
 pub(crate) const WORDS: usize = 1024;
@@ -28,8 +30,6 @@ const NEAR: usize = 3;
 const GROWN: usize = 16;
 /// Notes of a region before the first time that unused ones are sorted out.
 const NOTES: usize = 400;
-/// The same of one whose words single lanes update.
-const SINGLES: usize = 2048;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cell {
@@ -50,8 +50,7 @@ pub(crate) struct Region {
     writer: u32,
     /// There may be writes in crowds.
     overtaken: bool,
-    /// Atomics of single lanes: what their notes have in common, and the first of 32 notes.
-    singles: Vec<(Note, u32)>,
+    updates: Updates,
 }
 
 /// What the last words with some states came to, within one instruction and one region: numbers of notes are those of their region.
@@ -98,7 +97,7 @@ impl Default for Region {
             gathers: None,
             writer: 0,
             overtaken: false,
-            singles: Vec::new(),
+            updates: Updates::default(),
         }
     }
 }
@@ -107,7 +106,8 @@ impl Region {
     /// Bytes that this takes.
     pub(crate) fn bytes(&self) -> usize {
         let gathers = self.gathers.as_ref().map_or(0, |gathers| gathers.bytes());
-        size_of::<Region>() + size_of_val(&*self.cells) + self.notes.bytes() + self.reads.bytes() + gathers
+        let rows = size_of_val(&*self.cells) + self.updates.bytes() + self.reads.bytes();
+        size_of::<Region>() + rows + self.notes.bytes() + gathers
     }
 
     /// The accesses to a word that are remembered.
@@ -117,7 +117,12 @@ impl Region {
         let reads = self.reads.iter().filter(move |read| read.span.words().contains(&row.start));
         let reads = reads.map(move |read| read.span.note_at(&read.note, word));
         let gathered = self.gathers.iter().flat_map(move |gathers| gathers.of(word));
-        self.notes.chain(writes).chain(self.notes.chain(crowd)).copied().chain(reads).chain(gathered)
+        let (writes, update) = if writes == UPDATED { (0, Some(self.updates.note(word))) } else { (writes, None) };
+        update
+            .into_iter()
+            .chain(self.notes.chain(writes).chain(self.notes.chain(crowd)).copied())
+            .chain(reads)
+            .chain(gathered)
     }
 
     /// Forgets a range of words.
@@ -138,7 +143,6 @@ impl Region {
         self.limit = NOTES;
         self.reads.clear();
         self.gathers = None;
-        self.singles.clear();
         (self.writer, self.overtaken) = (0, false);
     }
 
@@ -164,6 +168,7 @@ impl Region {
         if self.cells.is_empty() {
             self.cells = vec![Cell::default(); WORDS];
         }
+        self.end_updates(words.clone());
         if access.kind.writes() {
             self.writer = self.writer.max(actor.cta);
             if self.reads.has_any(&words) {
@@ -207,9 +212,9 @@ impl Region {
     }
 
     fn collect(&mut self) {
-        self.notes.collect(self.cells.iter_mut().flat_map(|cell| [&mut cell.writes, &mut cell.crowd]));
+        let numbers = self.cells.iter_mut().flat_map(|cell| [&mut cell.writes, &mut cell.crowd]);
+        self.notes.collect(numbers.filter(|number| **number != UPDATED));
         self.limit = (self.notes.len() + self.notes.len() / 2).max(NOTES);
-        self.singles.clear();
     }
 
     /// One word is accessed. What the lanes are not ordered with goes to `conflicts`. What becomes of the word, if the same becomes of all that are
@@ -238,6 +243,8 @@ impl Region {
                     self.write(old, (address, lanes), note, actor)
                 }
             }
+        } else if let Some(new) = self.first_read(old, lanes, &note, actor) {
+            new
         } else if self.has_read(old, &note) {
             old
         } else {
@@ -263,46 +270,6 @@ impl Region {
         }
         let last = self.notes.get(old.writes);
         last.next == 0 && last.cta == last.last && actor.morally_strong(last, note)
-    }
-
-    /// One lane updates a whole word. False if that is not the same as all that was done to the word before: then nothing is remembered.
-    #[inline]
-    pub(crate) fn update(&mut self, word: usize, lane: u32, access: &Access, actor: &Actor<'_>) -> bool {
-        let Some(&old) = self.cells.get(word) else { return false };
-        let note = Note { warps: 0, ..Region::note((0, WHOLE), access, actor) };
-        let row = word..word + 1;
-        let gathered = self.gathers.as_ref().is_some_and(|gathers| gathers.has_any(&row));
-        if gathered || self.reads.has_any(&row) || !self.is_updated(old, &note, actor) {
-            return false;
-        }
-        self.writer = self.writer.max(actor.cta);
-        let first = match self.singles.last() {
-            Some((like, first)) if *like == note => *first,
-            _ => self.singles_of(note),
-        };
-        // Numbers of the other words may have changed, but not this one's cell, which is replaced.
-        self.cells[word] = Cell { writes: first + lane, crowd: 0 };
-        true
-    }
-
-    /// The first of the notes of 32 lanes, which are the last ones of the list then.
-    #[inline(never)]
-    fn singles_of(&mut self, note: Note) -> u32 {
-        if let Some(at) = self.singles.iter().position(|(like, _)| *like == note) {
-            let last = self.singles.len() - 1;
-            self.singles.swap(at, last);
-            return self.singles[last].1;
-        }
-        if self.notes.len() > self.limit {
-            self.collect();
-        }
-        self.limit = self.limit.max(SINGLES);
-        let first = self.notes.len() as u32;
-        for lane in 0..32 {
-            self.notes.push(Note { lanes: 1 << lane, ..note });
-        }
-        self.singles.push((note, first));
-        first
     }
 
     /// Finds what the access is not ordered with.
@@ -353,6 +320,14 @@ impl Region {
         let head = self.notes.chain(old.writes).take(1);
         let strong = head.chain(self.notes.chain(old.crowd)).filter(reads);
         strong.fold(0, |behind, note| behind | actor.behind(note, note.lanes_at(address), lanes))
+    }
+
+    /// What becomes of a word that nobody has read since the only write, which all of the lanes come behind.
+    #[inline]
+    fn first_read(&mut self, old: Cell, lanes: u32, note: &Note, actor: &Actor<'_>) -> Option<Cell> {
+        let write = self.notes.get(old.writes);
+        let plain = old.crowd == 0 && write.next == 0 && (old.writes == 0 || actor.is_behind_all(write, lanes));
+        plain.then(|| Cell { crowd: self.notes.number(*note), ..old })
     }
 
     /// Whether a read adds nothing: the same threads have read at this time, or have just written.

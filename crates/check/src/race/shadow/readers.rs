@@ -23,6 +23,10 @@ impl Region {
         let note = Region::note((lanes, WHOLE), access, actor);
         let before = conflicts.len();
         if !self.cells.is_empty() && !actor.knows_grids_up_to(self.writer) {
+            self.end_updates(span.words());
+            if self.notes.len() > self.limit {
+                self.collect();
+            }
             self.check_row(&span, address, &note, actor, conflicts);
         }
         if access.tentative && conflicts.len() != before {
@@ -50,6 +54,8 @@ impl Region {
             return self.row((word..word + 1, address), (1 << lane, WHOLE), access, actor, memo, conflicts);
         }
         if !self.cells.is_empty() && !actor.knows_grids_up_to(self.writer) && self.cells[word] != Cell::default() {
+            self.end_updates(word..word + 1);
+            self.tidy(memo);
             let note = Region::note((1 << lane, WHOLE), access, actor);
             let before = conflicts.len();
             self.check(self.cells[word], (address, 1 << lane), &note, actor, conflicts);
