@@ -1,7 +1,7 @@
 //! Function bodies: scopes, declarations, instructions in order.
 
 use super::flow::ProtoBlock;
-use super::scope::Symbol;
+use super::scope::{ELEMENTS, Symbol};
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
@@ -98,28 +98,47 @@ impl<'a> Lowering<'a> {
             callee_set: HashSet::new(),
             global_set: HashSet::new(),
         };
+        lowering.declare_own_variables(written.kind);
+        lowering.l.scopes.open();
         lowering.declare_params(written);
         lowering.scope(code.statements);
         lowering.seal();
         let body = lowering.body;
+        self.scopes.close();
         self.scopes.close();
         self.module.functions[function.0 as usize].body = Some(body);
     }
 }
 
 impl<'a> BodyLowering<'_, 'a> {
+    /// Enters what each thread has of its own, but is declared outside of functions: kernels alone can be told of it, as what they call would have to share it.
+    fn declare_own_variables(&mut self, kind: ast::FunctionKind) {
+        if kind == ast::FunctionKind::Entry {
+            for id in self.l.own_variables.clone() {
+                let ast = self.l.ast;
+                self.variable(&ast[id], id);
+            }
+        }
+    }
+
     /// Enters the function's parameters and return values into its scope and its parameter frame.
     fn declare_params(&mut self, written: &ast::Function) {
         let ast = self.l.ast;
         let function = &self.l.module.functions[self.function.0 as usize];
         let (params, returns) = (function.params.clone(), function.returns.clone());
-        let written_params = ast[written.params].iter().zip(&params).map(|(v, p)| (v, p, ParamRole::Input));
-        let written_returns = ast[written.returns].iter().zip(&returns).map(|(v, p)| (v, p, ParamRole::Output));
-        for (variable, param, role) in written_params.chain(written_returns) {
+        let (mut params, mut returns) = (params.iter(), returns.iter());
+        let written_params = ast[written.params].iter().map(|variable| (variable, ParamRole::Input));
+        let written_returns = ast[written.returns].iter().map(|variable| (variable, ParamRole::Output));
+        for (variable, role) in written_params.chain(written_returns) {
+            let list = if role == ParamRole::Input { &mut params } else { &mut returns };
+            // One that is wrong is not there.
+            let Some(param) = list.next() else { break };
             let symbol = match param.storage {
                 Storage::Register(reg) => {
                     debug_assert_eq!(reg.0 as usize, self.body.regs.len());
-                    self.make_register(self.l.ast.name(variable.name.name), param.ty, 1)
+                    let vector = variable.vector.unwrap_or(1);
+                    list.by_ref().take(usize::from(vector) - 1).for_each(drop);
+                    self.make_register(self.l.ast.name(variable.name.name), param.ty, vector)
                 }
                 Storage::Memory { offset } => {
                     self.body.param_size = self.body.param_size.max(offset + param.size);
@@ -278,7 +297,7 @@ impl<'a> BodyLowering<'_, 'a> {
             self.body.regs.push(RegDecl { name: name.into(), ty });
             return Symbol::Reg(first);
         }
-        for element in ["x", "y", "z", "w"].iter().take(usize::from(vector)) {
+        for element in ELEMENTS.iter().take(usize::from(vector)) {
             self.body.regs.push(RegDecl { name: format!("{name}.{element}").into(), ty });
         }
         Symbol::Vector { first, count: vector }

@@ -1,10 +1,10 @@
 //! `call`: what is called, with what (PTX ISA 7.1, 9.7.12.5).
 
 use super::body::{BodyLowering, Lower, ParamRole, Reported};
-use super::scope::Symbol;
+use super::scope::{Symbol, element};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
-    CallArg, CallTarget, FunctionId, FunctionKind, Op, Operand, Param, Prototype, PrototypeId, ScalarType, Storage,
+    CallArg, CallTarget, FunctionId, FunctionKind, Op, Operand, Param, Prototype, PrototypeId, Reg, ScalarType, Storage,
 };
 use crate::isa::Modifiers;
 use crate::syntax::Span;
@@ -122,18 +122,51 @@ impl BodyLowering<'_, '_> {
 
     /// Checks arguments (or, with `out`, the places of results) against the formal parameters.
     fn pass(&mut self, written: &[ast::Operand], formals: &[Param], span: Span, out: bool) -> Lower<Vec<CallArg>> {
-        if written.len() != formals.len() {
+        let groups: Vec<&[Param]> = formals.chunk_by(of_one_vector).collect();
+        if written.len() != groups.len() {
             let what = if out { "return values" } else { "parameters" };
             let message =
-                format!("Call has wrong number of {what}: {} given, {} expected", written.len(), formals.len());
+                format!("Call has wrong number of {what}: {} given, {} expected", written.len(), groups.len());
             return self.refuse(Code::Call, span, message);
         }
         let mut passed = Vec::with_capacity(formals.len());
-        for (index, (operand, formal)) in written.iter().zip(formals).enumerate() {
+        for (index, (operand, group)) in written.iter().zip(groups).enumerate() {
             self.argument = index;
-            passed.push(self.pass_one(operand, formal, out)?);
+            match group {
+                [formal] => passed.push(self.pass_one(operand, formal, out)?),
+                elements => self.pass_vector(operand, elements, out, &mut passed)?,
+            }
         }
         Ok(passed)
+    }
+
+    /// Passes a vector register, element by element.
+    fn pass_vector(
+        &mut self,
+        operand: &ast::Operand,
+        formals: &[Param],
+        out: bool,
+        passed: &mut Vec<CallArg>,
+    ) -> Lower<()> {
+        if out && operand.kind == OperandKind::Sink {
+            for Param { ty, .. } in formals {
+                passed.push(CallArg::Value { ty: *ty, value: Operand::Reg(self.fresh(*ty)) });
+            }
+            return Ok(());
+        }
+        let regs = self.vector_register(operand).unwrap_or_default();
+        let of_size = |reg: &Reg| self.body.regs[reg.0 as usize].ty.bits() == formals[0].ty.bits();
+        if regs.len() != formals.len() || !regs.iter().all(of_size) {
+            let vector = formals[0].name.rsplit_once('.').map_or("", |(vector, _)| vector);
+            return self.formal_mismatch(
+                operand.span,
+                "Type",
+                &Param { name: vector.to_owned(), ..formals[0].clone() },
+            );
+        }
+        let values = regs.into_iter().zip(formals);
+        passed.extend(values.map(|(reg, Param { ty, .. })| CallArg::Value { ty: *ty, value: Operand::Reg(reg) }));
+        Ok(())
     }
 
     fn pass_one(&mut self, operand: &ast::Operand, formal: &Param, out: bool) -> Lower<CallArg> {
@@ -177,6 +210,15 @@ impl BodyLowering<'_, '_> {
         let note = format!("the parameter is .{}, {} bytes, aligned to {}", formal.ty, formal.size, formal.align);
         self.l.report(Diagnostic::error(Code::Call, span, message).note(note));
         Err(Reported)
+    }
+}
+
+/// Whether a parameter is of the same vector register as the one before: `v.x`, `v.y`.
+fn of_one_vector(before: &Param, param: &Param) -> bool {
+    let split = |param: &'_ Param| param.name.rsplit_once('.').map(|(vector, at)| (vector.to_owned(), element(at)));
+    match (split(before), split(param)) {
+        (Some((one, Some(index))), Some((other, Some(next)))) => one == other && index + 1 == next,
+        _ => false,
     }
 }
 

@@ -60,6 +60,8 @@ struct Lowering<'a> {
     function_spans: Vec<Span>,
     /// By function: its first declaration.
     first_declared: Vec<Span>,
+    /// Variables of each thread that are declared outside of functions.
+    own_variables: Vec<ast::Id<ast::Variable>>,
     global_spans: Vec<Span>,
     /// By variable of the module: whether it is an array, which `name[index]` asks.
     global_arrays: Vec<bool>,
@@ -113,6 +115,7 @@ impl<'a> Lowering<'a> {
             lines: LineCursor::new(ast.source()),
             function_spans: Vec::new(),
             first_declared: Vec::new(),
+            own_variables: Vec::new(),
             global_spans: Vec::new(),
             global_arrays: Vec::new(),
             definitions: Vec::new(),

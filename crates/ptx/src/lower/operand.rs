@@ -4,9 +4,11 @@ use super::address::Place;
 use super::array::Element;
 use super::body::{BodyLowering, Lower, Reported};
 use super::constant::{self, Folded};
-use super::scope::Symbol;
+use super::scope::{ELEMENTS, Symbol, element};
 use crate::diagnostic::Code;
-use crate::ir::{AddressTarget, Op, Operand, Operands, Predicate, Reg, Regs, ScalarType, SpecialReg, TypeClass};
+use crate::ir::{
+    AddressTarget, IntBinaryOp, Op, Operand, Operands, Predicate, Reg, Regs, ScalarType, SpecialReg, TypeClass,
+};
 use crate::isa::{Count, Modifiers, OperandKind as Spec, OperandSpec, TypeRef};
 use crate::syntax::ast::{self, List, OperandKind};
 use crate::syntax::{Name, Span};
@@ -193,13 +195,7 @@ impl<'a> BodyLowering<'_, 'a> {
             },
             OperandKind::Member(name, member) => match self.symbol(name)? {
                 Symbol::Vector { first, count } => {
-                    let index = match self.l.text(member) {
-                        "x" | "r" => 0,
-                        "y" | "g" => 1,
-                        "z" | "b" => 2,
-                        "w" | "a" => 3,
-                        _ => return None,
-                    };
+                    let index = element(self.l.text(member))?;
                     (index < u32::from(count)).then_some(Reg(first.0 + index))
                 }
                 _ => None,
@@ -247,7 +243,7 @@ impl<'a> BodyLowering<'_, 'a> {
                 let folded = self.fold(expr)?;
                 match folded.symbol {
                     None => self.immediate(folded.value, ty, operand.span),
-                    Some(symbol) => self.address_value(symbol.name, folded.value, ty, operand.span),
+                    Some(symbol) => self.sum(symbol.name, folded.value, ty, relaxed, operand.span),
                 }
             }
             OperandKind::Name(name) if self.l.text(name) == "WARP_SZ" => {
@@ -313,6 +309,30 @@ impl<'a> BodyLowering<'_, 'a> {
         self.variable_address(name, offset, ty, span)
     }
 
+    /// `r+8` or `variable+8` as a value: any instruction takes one, of a register that holds an integer, whose width the sum has, and of a variable the address.
+    /// The manual has it for addresses only (PTX ISA 6.4); NVIDIA's assembler takes it everywhere, as recorded on an H200 (of a register for floats the driver ends the process).
+    fn sum(&mut self, name: Name, addend: ast::Literal, ty: ScalarType, relaxed: bool, span: Span) -> Lower<Operand> {
+        let Some(Symbol::Reg(reg)) = self.symbol(name) else {
+            return self.variable_address(name, addend, ty, span);
+        };
+        let a = self.check_register(reg, ty, relaxed, span)?;
+        let own = self.body.regs[a.0 as usize].ty;
+        let integer = matches!(own.class(), TypeClass::Bits | TypeClass::Unsigned | TypeClass::Signed);
+        let ty = match own.bits() {
+            16 => ScalarType::U16,
+            32 => ScalarType::U32,
+            64 => ScalarType::U64,
+            _ => ScalarType::Pred,
+        };
+        let (true, Some(b)) = (integer, constant::immediate(ty, addend)) else {
+            return self.mismatch(span, format_args!("a constant cannot be added to a register of type .{own}"));
+        };
+        let dst = self.fresh(own);
+        let (a, b) = (Operand::Reg(a), Operand::Imm(b));
+        self.emit(Op::IntBinary { op: IntBinaryOp::Add, ty, sat: false, relu: false, dst, a, b });
+        Ok(Operand::Reg(dst))
+    }
+
     /// An instruction that computes the address of a variable or function.
     pub(super) fn variable_address(
         &mut self,
@@ -347,16 +367,27 @@ impl<'a> BodyLowering<'_, 'a> {
         match operand.kind {
             OperandKind::Name(name) => SpecialReg::from_text(self.l.text(name).strip_prefix('%')?),
             OperandKind::Member(name, member) => {
-                let text = format!("{}.{}", self.l.text(name).strip_prefix('%')?, self.l.text(member));
-                SpecialReg::from_text(&text)
+                let name = self.l.text(name).strip_prefix('%')?;
+                let member = element(self.l.text(member)).map_or(self.l.text(member), |index| ELEMENTS[index as usize]);
+                SpecialReg::from_text(&format!("{name}.{member}"))
             }
             _ => None,
         }
     }
 
+    /// Whether it is the fourth element of a special register that is a vector: unused, and zero (PTX ISA 10.1).
+    fn is_fourth(&self, operand: &ast::Operand) -> bool {
+        let OperandKind::Member(name, member) = operand.kind else { return false };
+        let first = |name: &str| SpecialReg::from_text(&format!("{name}.{}", ELEMENTS[0]));
+        element(self.l.text(member)) == Some(3) && self.l.text(name).strip_prefix('%').and_then(first).is_some()
+    }
+
     /// Special registers stand in `mov` and `cvt` only (PTX ISA 10).
     fn special_value(&mut self, operand: &ast::Operand, ty: ScalarType, relaxed: bool) -> Lower<Operand> {
         let Some(reg) = self.special(operand) else {
+            if self.opcode() == "mov" && self.is_fourth(operand) {
+                return self.immediate(ast::Literal::Int(0), ty, operand.span);
+            }
             let text = self.l.ast.text(operand.span).to_owned();
             return self.unknown(operand.span, &text);
         };

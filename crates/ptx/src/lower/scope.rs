@@ -4,6 +4,20 @@ use crate::ir::{FunctionId, GlobalId, PrototypeId, Reg, ScalarType};
 use crate::syntax::{Name, Span};
 use std::collections::HashMap;
 
+/// What the elements of a vector register are called behind its name (PTX ISA 6.4.3).
+pub(super) const ELEMENTS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// Which element of a vector a suffix means: a place, or a colour.
+pub(super) fn element(suffix: &str) -> Option<u32> {
+    Some(match suffix {
+        "x" | "r" => 0,
+        "y" | "g" => 1,
+        "z" | "b" => 2,
+        "w" | "a" => 3,
+        _ => return None,
+    })
+}
+
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {

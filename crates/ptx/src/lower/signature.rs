@@ -1,7 +1,7 @@
 //! Kernels, device functions and prototypes: parameters and where they lie.
 
 use super::body::place;
-use super::scope::Symbol;
+use super::scope::{ELEMENTS, Symbol};
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
@@ -116,14 +116,32 @@ impl Lowering<'_> {
         let ast = self.ast;
         let (mut end, mut regs) = (0u32, 0u32);
         let mut lay_out = |lowering: &mut Self, list: ast::List<ast::Variable>| -> Vec<Param> {
-            ast[list].iter().filter_map(|variable| lowering.param(variable, kind, &mut end, &mut regs)).collect()
+            ast[list].iter().flat_map(|variable| lowering.param(variable, kind, &mut end, &mut regs)).collect()
         };
         let params = lay_out(self, params);
         let returns = lay_out(self, returns);
         (params, returns, end)
     }
 
-    fn param(&mut self, variable: &ast::Variable, kind: FunctionKind, end: &mut u32, regs: &mut u32) -> Option<Param> {
+    /// One parameter; of a vector register one for each element.
+    fn param(&mut self, variable: &ast::Variable, kind: FunctionKind, end: &mut u32, regs: &mut u32) -> Vec<Param> {
+        let elements = match (variable.space, variable.vector) {
+            (StateSpace::Reg, Some(count)) => &ELEMENTS[..usize::from(count).min(ELEMENTS.len())],
+            _ => return self.scalar_param(variable, kind, end, regs).into_iter().collect(),
+        };
+        let scalar = ast::Variable { vector: None, ..*variable };
+        let named = |(param, element): (Param, &&str)| Param { name: format!("{}.{element}", param.name), ..param };
+        let params = elements.iter().map_while(|_| self.scalar_param(&scalar, kind, end, regs));
+        params.zip(elements).map(named).collect()
+    }
+
+    fn scalar_param(
+        &mut self,
+        variable: &ast::Variable,
+        kind: FunctionKind,
+        end: &mut u32,
+        regs: &mut u32,
+    ) -> Option<Param> {
         let ty = scalar_type(variable.ty.value);
         self.check_param(variable, kind)?;
         let (size, align) = self.layout(variable)?;

@@ -8,6 +8,9 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{FunctionId, Global, GlobalId, Linkage, Relocation, RelocationTarget, ScalarType, Space, TypeClass};
 use crate::syntax::ast::{self, Attribute, ExprKind, Literal, StateSpace};
 
+/// Since this version of PTX calls are made by the ABI, and what threads have of their own is declared in functions (PTX ISA 5.1.5, 5.1.7).
+const ALWAYS_BY_ABI: (u32, u32) = (3, 0);
+
 impl Lowering<'_> {
     /// Checks what holds for variables of every state space but registers.
     pub(super) fn check_variable(&mut self, variable: &ast::Variable) -> Option<()> {
@@ -126,6 +129,16 @@ impl Lowering<'_> {
     pub(super) fn declare_global(&mut self, id: ast::Id<ast::Variable>) {
         let variable = &self.ast[id];
         if let StateSpace::Reg | StateSpace::Sreg | StateSpace::Local | StateSpace::Param = variable.space {
+            let own = matches!(variable.space, StateSpace::Local | StateSpace::Reg);
+            if own && self.module.version < ALWAYS_BY_ABI {
+                if self.own_variables.is_empty() {
+                    let name = self.text(variable.name.name);
+                    let message = format!("Use of module scoped .local or .reg variable '{name}' found, disabling ABI");
+                    self.report(Diagnostic::warning(Code::Declaration, variable.span, message));
+                }
+                self.own_variables.push(id);
+                return;
+            }
             let message = match variable.space {
                 StateSpace::Local => "Module-scoped variables in .local state space are not allowed with ABI",
                 StateSpace::Reg => "Module-scoped variables in .reg state space are not allowed with ABI",

@@ -31,6 +31,15 @@ impl Kind {
 }
 
 impl BodyLowering<'_, '_> {
+    /// The elements of a vector register, if an operand names one.
+    pub(in crate::lower) fn vector_register(&mut self, operand: &ast::Operand) -> Option<Regs> {
+        let OperandKind::Name(name) = operand.kind else { return None };
+        match self.symbol(name)? {
+            Symbol::Vector { first, count } => Some((0..u32::from(count)).map(|at| Reg(first.0 + at)).collect()),
+            _ => None,
+        }
+    }
+
     /// `{a, b}`, or a vector register, or (for one element) a plain register.
     pub(super) fn destinations(
         &mut self,

@@ -6,7 +6,7 @@ use crate::diagnostic::Code;
 use crate::ir::{Op, Operand, Operands, PrmtMode, ReduxOp, Reg, Regs, ScalarType, ShflMode, VoteMode};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
-use crate::syntax::ast::{self, List, OperandKind};
+use crate::syntax::ast::{self, OperandKind};
 
 impl BodyLowering<'_, '_> {
     pub(super) fn mov(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
@@ -24,10 +24,28 @@ impl BodyLowering<'_, '_> {
         if count > 1 {
             return self.mov_vector(ty, count, &dst, &src);
         }
+        match (self.vector_register(&dst), self.vector_register(&src)) {
+            (None, None) => {}
+            (Some(regs), None) => {
+                let element = self.part_type(ty, regs.len(), dst.span)?;
+                let dst = self.all_of(&regs, element, dst.span)?;
+                self.argument = 1;
+                let src = self.source(&src, ty, false)?;
+                return Ok(Op::Unpack { ty, dst, src });
+            }
+            (None, Some(regs)) => {
+                let element = self.part_type(ty, regs.len(), src.span)?;
+                self.argument = 0;
+                let dst = self.destination(&dst, ty, false)?;
+                let elements = self.all_of(&regs, element, src.span)?;
+                return Ok(Op::Pack { ty, dst, elements: elements.into_iter().map(Operand::Reg).collect() });
+            }
+            (Some(_), Some(_)) => return self.mismatch(src.span, "a vector is moved as one: mov.v2, mov.v4"),
+        }
         match (dst.kind, src.kind) {
             (OperandKind::Vector(elements), _) => {
                 let place = dst.span;
-                let element = self.element_type(ty, elements, place)?;
+                let element = self.part_type(ty, elements.len(), place)?;
                 self.argument = 1;
                 let src = self.source(&src, ty, false)?;
                 let relaxed = element.bits() < 16;
@@ -37,7 +55,7 @@ impl BodyLowering<'_, '_> {
                 Ok(Op::Unpack { ty, dst, src })
             }
             (_, OperandKind::Vector(elements)) => {
-                let element = self.element_type(ty, elements, src.span)?;
+                let element = self.part_type(ty, elements.len(), src.span)?;
                 self.argument = 0;
                 let dst = self.destination(&dst, ty, false)?;
                 let relaxed = element.bits() < 16;
@@ -62,6 +80,11 @@ impl BodyLowering<'_, '_> {
         }
     }
 
+    /// All of some registers, if they are of a type.
+    fn all_of(&mut self, regs: &Regs, ty: ScalarType, span: Span) -> Lower<Regs> {
+        regs.iter().map(|reg| self.check_register(*reg, ty, false, span)).collect()
+    }
+
     /// If `src` is a fresh register that the last instruction reads a special register or an address into, takes that
     /// instruction back and gives it with `dst` as its destination.
     fn retarget(&mut self, dst: Reg, src: Operand) -> Option<Op> {
@@ -82,8 +105,8 @@ impl BodyLowering<'_, '_> {
     }
 
     /// The type of the elements that a value of `ty` is packed from.
-    fn element_type(&mut self, ty: ScalarType, elements: List<ast::Operand>, span: Span) -> Lower<ScalarType> {
-        let element = match (ty, elements.len()) {
+    fn part_type(&mut self, ty: ScalarType, count: usize, span: Span) -> Lower<ScalarType> {
+        let element = match (ty, count) {
             (ScalarType::B16, 2) | (ScalarType::B32, 4) => ScalarType::B8,
             (ScalarType::B32, 2) | (ScalarType::B64, 4) => ScalarType::B16,
             (ScalarType::B64, 2) | (ScalarType::B128, 4) => ScalarType::B32,

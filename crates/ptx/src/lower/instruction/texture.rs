@@ -6,7 +6,8 @@ use super::super::scope::Symbol;
 use super::{Args, ty};
 use crate::diagnostic::Code;
 use crate::ir::{
-    AtomicOp, Base, Geometry, MipLevel, Op, OpaqueRef, Operands, Query, Regs, ScalarType, SurfaceClamp, TextureOp,
+    AtomicOp, Base, Geometry, MipLevel, Op, OpaqueRef, Operand, Operands, Query, Regs, ScalarType, SurfaceClamp,
+    TextureOp,
 };
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
@@ -94,25 +95,35 @@ impl BodyLowering<'_, '_> {
         Ok((surface, self.coords(coords, geometry, ScalarType::S32)?))
     }
 
-    /// `{x, y}`; arrays and multisampled images have an unsigned layer or sample number in front.
+    /// `{x, y}`, or a vector register; arrays and multisampled images have an unsigned layer or sample number in front. Of a longer vector the rest is not looked at.
     fn coords(&mut self, operand: &ast::Operand, geometry: Geometry, ty: ScalarType) -> Lower<Operands> {
         let (used, written) = coordinates(geometry);
+        let ty_of = |index: usize| if index < geometry.leading() { ScalarType::U32 } else { ty };
         let ast = self.l.ast;
+        if let Some(regs) = self.vector_register(operand) {
+            self.coordinate_count(regs.len(), written, geometry, operand.span)?;
+            let checked = regs.into_iter().take(used).enumerate();
+            return checked
+                .map(|(index, reg)| self.check_register(reg, ty_of(index), false, operand.span).map(Operand::Reg))
+                .collect();
+        }
         let elements = match operand.kind {
             OperandKind::Vector(list) => &ast[list],
             _ => std::slice::from_ref(operand),
         };
-        if elements.len() != written && elements.len() != used {
-            let given = elements.len();
-            return self
-                .mismatch(operand.span, format_args!("{given} coordinates given, {written} expected for .{geometry}"));
+        self.coordinate_count(elements.len(), written, geometry, operand.span)?;
+        let sources = elements[..used].iter().enumerate();
+        sources.map(|(index, element)| self.source(element, ty_of(index), false)).collect()
+    }
+
+    fn coordinate_count(&mut self, given: usize, written: usize, geometry: Geometry, span: Span) -> Lower<()> {
+        if given == 3 {
+            return self.refuse(Code::Operand, span, "Illegal vector size: 3");
         }
-        let mut coords = Operands::new();
-        for (index, element) in elements[..used].iter().enumerate() {
-            let ty = if index < geometry.leading() { ScalarType::U32 } else { ty };
-            coords.push(self.source(element, ty, false)?);
+        if given < written || given > 4 {
+            return self.mismatch(span, format_args!("{given} coordinates given, {written} expected for .{geometry}"));
         }
-        Ok(coords)
+        Ok(())
     }
 
     /// `tex` and `tld4`.

@@ -24,6 +24,7 @@ impl Parser<'_> {
                 self.bump();
                 None
             }
+            _ if !is_kernel && (self.dot_word().is_some() || self.token.kind == TokenKind::End) => None,
             _ => return Err(self.unexpected("a directive, '{' or ';'")),
         };
         Ok(Function { linkage, kind, attribute, returns, name, params, directives, body, span })
@@ -43,6 +44,10 @@ impl Parser<'_> {
             }
             let of_functions = matches!(word, "noreturn" | "abi_preserve" | "abi_preserve_control");
             if of_functions == is_kernel {
+                // A prototype of a device function may end where the next directive of the module begins.
+                if !is_kernel {
+                    break;
+                }
                 return Err(self.unexpected("a directive of this kind of function, '{' or ';'"));
             }
             let kind = match word {
