@@ -19,6 +19,7 @@ fn unknown(address: CUdeviceptr) -> DriverError {
 fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, pointer: &Pointer) -> ApiResult {
     const DATA: &str = "data";
     type A = CUpointer_attribute;
+    // What is documented as a boolean is as wide as an int, as recorded.
     let managed = pointer.kind == PointerKind::Managed;
     match attribute {
         A::CU_POINTER_ATTRIBUTE_CONTEXT => {
@@ -30,21 +31,20 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
             data.write(DATA, if pointer.is_host() { host } else { CUmemorytype::CU_MEMORYTYPE_DEVICE })
         }
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER if !pointer.is_host_accessible() => {
+            data.write(DATA, 0_u64)?;
             let what = "is device memory, without an address on the host";
             Err(DriverError::about(ErrorCode::InvalidValue, address, what))
         }
         A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER | A::CU_POINTER_ATTRIBUTE_HOST_POINTER => data.write(DATA, address),
         A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => data.write(DATA, u32::from(driver()?.is_synchronous(pointer))),
         A::CU_POINTER_ATTRIBUTE_BUFFER_ID | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => data.write(DATA, pointer.id),
-        A::CU_POINTER_ATTRIBUTE_IS_MANAGED => data.write(DATA, managed),
+        A::CU_POINTER_ATTRIBUTE_IS_MANAGED => data.write(DATA, u32::from(managed)),
         A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => data.write(DATA, pointer.device as i32),
-        // As wide as an int, as recorded.
         A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => data.write(DATA, u32::from(pointer.can_be_named)),
         A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => data.write(DATA, driver()?.addresses_around(pointer).0),
         A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => data.write(DATA, driver()?.addresses_around(pointer).1),
         A::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => data.write(DATA, pointer.base),
         A::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => data.write(DATA, pointer.size),
-        // As wide as an int, as recorded, though documented as a boolean.
         A::CU_POINTER_ATTRIBUTE_MAPPED => data.write(DATA, 1_u32),
         A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
             let of_pool = || driver().and_then(|driver| driver.pool(Handle::from_raw(pointer.pool as usize)));
@@ -52,7 +52,7 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
             data.write(DATA, u64::from(types.map_or(0, HandleTypes::bits)))
         }
         A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
-            data.write(DATA, false)
+            data.write(DATA, 0_u32)
         }
         // Read and write.
         A::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => data.write(DATA, 3_u32),
@@ -61,26 +61,27 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
     }
 }
 
-/// What several attributes at once answer for a pointer to nothing: that is no error there, as documented.
-fn write_nothing(data: HostPtr, attribute: CUpointer_attribute) -> ApiResult {
+/// What several attributes at once answer for a pointer to nothing: that is no error there, as documented. An address is its own on the host, and an allocation is not
+/// told of, as recorded.
+fn write_nothing(data: HostPtr, attribute: CUpointer_attribute, address: u64) -> ApiResult {
     const DATA: &str = "data";
     type A = CUpointer_attribute;
     match attribute {
-        A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE | A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => data.write(DATA, 0_u32),
-        A::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => data.write(DATA, 0_u32),
-        A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => data.write(DATA, -2_i32),
-        A::CU_POINTER_ATTRIBUTE_IS_MANAGED
+        A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        | A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        | A::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS
+        | A::CU_POINTER_ATTRIBUTE_IS_MANAGED
         | A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | A::CU_POINTER_ATTRIBUTE_MAPPED
         | A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
-        | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => data.write(DATA, false),
+        | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => data.write(DATA, 0_u32),
+        A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => data.write(DATA, -2_i32),
+        A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => data.required(DATA).map(drop),
+        A::CU_POINTER_ATTRIBUTE_HOST_POINTER => data.write(DATA, address),
         A::CU_POINTER_ATTRIBUTE_CONTEXT
         | A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
-        | A::CU_POINTER_ATTRIBUTE_HOST_POINTER
         | A::CU_POINTER_ATTRIBUTE_BUFFER_ID
         | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID
-        | A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
-        | A::CU_POINTER_ATTRIBUTE_RANGE_SIZE
         | A::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR
         | A::CU_POINTER_ATTRIBUTE_MAPPING_SIZE
         | A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
@@ -111,12 +112,13 @@ pub(crate) fn cuPointerGetAttributes(
         match &pointer {
             // Device memory has no host address, which is no error among others.
             Some(pointer)
-                if attribute != CUpointer_attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER
-                    || pointer.is_host_accessible() =>
+                if attribute == CUpointer_attribute::CU_POINTER_ATTRIBUTE_HOST_POINTER
+                    && !pointer.is_host_accessible() =>
             {
-                write_attribute(data, attribute, ptr, pointer)?;
+                data.write("data", 0_u64)?;
             }
-            _ => write_nothing(data, attribute)?,
+            Some(pointer) => write_attribute(data, attribute, ptr, pointer)?,
+            None => write_nothing(data, attribute, ptr)?,
         }
     }
     Ok(())

@@ -4,8 +4,8 @@ pub(super) const FORMS: &[&str] = &[
     // 9.7.9.3, 9.7.9.4: the operands have many shapes
     "mov.(v2|v4)?.(pred|b16|b32|b64|b128@8.3/70|u16|u32|u64|s16|s32|s64|f32|f64) * *",
     // 9.7.9.5 to 9.7.9.7
-    "shfl.(up|down|bfly|idx).b32 =b32|pred? b32 u32 u32 ; 3.0 30",
-    "shfl.sync.(up|down|bfly|idx).b32 =b32|pred? b32 u32 u32 u32 ; 6.0 30",
+    "shfl.(up|down|bfly|idx).b32 =b32|pred? b32 b32 b32 ; 3.0 30",
+    "shfl.sync.(up|down|bfly|idx).b32 =b32|pred? b32 b32 b32 u32 ; 6.0 30",
     "prmt.b32.(f4e|b4e|rc8|ecl|ecr|rc16)? =b32 b32 b32 b32 ; 2.0 20",
     // 9.7.9.8 to 9.7.9.10
     "ld.proxy::readonly.global?.$memory ~=0 [] ; 9.4 90",

@@ -5,7 +5,7 @@ use super::body::{BodyLowering, Lower, Reported};
 use super::constant;
 use super::scope::Symbol;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{Address, Base, Space};
+use crate::ir::{Address, Base, Op, Operand, ScalarType, Space};
 use crate::syntax::Span;
 use crate::syntax::ast::{self, List, OperandKind};
 
@@ -55,6 +55,13 @@ impl BodyLowering<'_, '_> {
             let ty = self.body.regs[reg.0 as usize].ty;
             if matches!(ty.bits(), 32 | 64) && !ty.is_float() {
                 return Ok((Base::Reg(reg), 0, None));
+            }
+            // Shorter ones are extended with zeros (PTX ISA 6.4.1).
+            if ty.bits() == 16 && !ty.is_float() {
+                let (from, to) = (ScalarType::U16, ScalarType::U32);
+                let wide = self.fresh(to);
+                self.emit(Op::resize(to, from, to, from, wide, Operand::Reg(reg)));
+                return Ok((Base::Reg(wide), 0, None));
             }
             let name = self.body.regs[reg.0 as usize].name.clone();
             return self.mismatch(base.span, format_args!("address register '{name}' is .{ty}, expected .u64 or .u32"));

@@ -41,6 +41,8 @@ fn fits(reg: ScalarType, ty: ScalarType, relaxed: bool) -> bool {
         (TypeClass::Predicate, other) | (other, TypeClass::Predicate) => other == TypeClass::Predicate && reg == ty,
         (TypeClass::Bits, _) | (_, TypeClass::Bits) => true,
         (a, b) if is_int(a) && is_int(b) => true,
+        // A register for a pair of halves is one without a type for integers (ptxas 13.0).
+        (_, b) if matches!(reg, ScalarType::F16x2 | ScalarType::Bf16x2) && is_int(b) => true,
         _ => reg == ty,
     }
 }

@@ -54,9 +54,11 @@ impl BodyLowering<'_, '_> {
             }
             OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
             OperandKind::Name(name) if count > 1 => match self.symbol(name) {
-                Some(Symbol::Vector { first, count: declared }) if usize::from(declared) == count => (0..count as u32)
-                    .map(|at| self.check_register(Reg(first.0 + at), ty, relaxed, operand.span))
-                    .collect(),
+                Some(Symbol::Vector { first, count: declared }) if usize::from(declared) == count => {
+                    let ty = self.type_beside(first, ty);
+                    let regs = (0..count as u32).map(|at| Reg(first.0 + at));
+                    regs.map(|reg| self.check_register(reg, ty, relaxed, operand.span)).collect()
+                }
                 _ => self.vector_size(operand.span, 1, count),
             },
             // Of `atom` one `_` leaves out all elements; of others none stands for a vector.
@@ -110,6 +112,11 @@ impl BodyLowering<'_, '_> {
                 lower(self, element, ty)
             })
             .collect()
+    }
+
+    /// The type that a register is to have as an element of a vector of `ty`: one that is not for floats only its width.
+    pub(in crate::lower) fn type_beside(&self, reg: Reg, ty: ScalarType) -> ScalarType {
+        if self.body.regs[reg.0 as usize].ty.class() == TypeClass::Float { ty } else { ty.to_bits() }
     }
 
     /// What an element is; `None` for those of which that does not matter.

@@ -109,6 +109,10 @@ impl BodyLowering<'_, '_> {
     /// The space of an access, checked against the variable and the register that stand in its address.
     pub(super) fn access(&mut self, space: Space, place: &Place) -> Lower<Space> {
         let space = self.agree(space, place)?;
+        if place.address.base == Base::Absolute && space != Space::Local {
+            let message = "Immediate addresses allowed only for .local state space";
+            return self.refuse(Code::Operand, place.span, message);
+        }
         if let Address { base: Base::Reg(reg), .. } = place.address
             && matches!(space, Space::Generic | Space::Global)
             && self.body.regs[reg.0 as usize].ty.bits() == 32

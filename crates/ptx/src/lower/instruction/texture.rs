@@ -104,7 +104,10 @@ impl BodyLowering<'_, '_> {
             self.coordinate_count(regs.len(), written, geometry, operand.span)?;
             let checked = regs.into_iter().take(used).enumerate();
             return checked
-                .map(|(index, reg)| self.check_register(reg, ty_of(index), false, operand.span).map(Operand::Reg))
+                .map(|(index, reg)| {
+                    let ty = self.type_beside(reg, ty_of(index));
+                    self.check_register(reg, ty, false, operand.span).map(Operand::Reg)
+                })
                 .collect();
         }
         let elements = match operand.kind {
@@ -113,7 +116,13 @@ impl BodyLowering<'_, '_> {
         };
         self.coordinate_count(elements.len(), written, geometry, operand.span)?;
         let sources = elements[..used].iter().enumerate();
-        sources.map(|(index, element)| self.source(element, ty_of(index), false)).collect()
+        sources
+            .map(|(index, element)| {
+                let ty = ty_of(index);
+                let ty = self.named_register(element).map_or(ty, |reg| self.type_beside(reg, ty));
+                self.source(element, ty, false)
+            })
+            .collect()
     }
 
     fn coordinate_count(&mut self, given: usize, written: usize, geometry: Geometry, span: Span) -> Lower<()> {
