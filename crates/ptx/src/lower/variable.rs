@@ -172,6 +172,22 @@ impl Lowering<'_> {
             return;
         }
         let Some((size, align)) = self.wide_layout(variable) else { return };
+        let old = &self.module.globals[index];
+        let array = self.global_arrays[index];
+        let open = array && (size == 0 || old.size == 0);
+        let same = old.ty == scalar_type(variable.ty.value) && array != variable.dims.is_empty();
+        let message = if !same || size != old.size && !open {
+            format!("Inconsistent redefinition of variable '{name}'")
+        } else if old.linkage == Linkage::Extern && variable.linkage.is_none() {
+            format!("'.extern' variable '{name}' cannot be resolved by a '.static' variable")
+        } else {
+            String::new()
+        };
+        if !message.is_empty() {
+            let error = Diagnostic::error(Code::Redeclared, variable.name.span, message);
+            self.report(error.label(earlier, "first declared here"));
+            return;
+        }
         let old = &mut self.module.globals[index];
         if old.linkage == Linkage::Extern && variable.linkage != Some(ast::Linkage::Extern) {
             old.linkage = linkage(variable.linkage);
@@ -293,6 +309,10 @@ impl Lowering<'_> {
             ExprKind::Braces(values) => {
                 let inner = dims.get(1..).unwrap_or(&[]);
                 let step = inner.iter().product::<u64>() * u64::from(out.ty.bytes());
+                if dims.is_empty() {
+                    self.error(Code::Declaration, ast[expr].span, "Initial value type mismatch");
+                    return;
+                }
                 if values.len() as u64 > dims.first().copied().unwrap_or(1) {
                     self.error(Code::Declaration, ast[expr].span, "Too many initial values");
                     return;
@@ -305,6 +325,7 @@ impl Lowering<'_> {
                 let text = ast.name(ast[literal].text);
                 out.write(at, text.as_bytes());
             }
+            _ if !dims.is_empty() => self.error(Code::Declaration, ast[expr].span, "Initial value type mismatch"),
             _ => match constant::fold(ast, expr) {
                 Ok(folded) => self.initial_value(out, expr, folded, at),
                 Err(error) => self.report(error),
@@ -327,6 +348,22 @@ impl Lowering<'_> {
             }
             return;
         };
+        // A byte takes one of the address, a whole one is unsigned.
+        let takes = out.ty.class() == TypeClass::Unsigned
+            && match out.ty.bits() {
+                8 => symbol.mask.is_some(),
+                bits => bits >= 32,
+            };
+        if !takes {
+            self.error(Code::Declaration, span, "Initial value type mismatch");
+            return;
+        }
+        if let Some(mask) = symbol.mask
+            && (0..8).all(|byte| mask != 0xff << (8 * byte))
+        {
+            self.error(Code::Declaration, span, format!("Invalid mask value '{mask:#x}' used in initializer"));
+            return;
+        }
         let target = match self.lookup(symbol.name) {
             Some(Symbol::Global(id)) if self.module.globals[id.0 as usize].space == Space::Shared => {
                 let message = "Variable used as initial value not in .global or .const state space";

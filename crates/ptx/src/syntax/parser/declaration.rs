@@ -52,9 +52,11 @@ impl Parser<'_> {
         Ok(self.nodes.since(mark))
     }
 
-    /// The words before the name, in any order behind the space.
+    /// The words before the name: the space, an alignment and attributes around it, the type, and of parameters what they point to.
     fn head(&mut self) -> Parse<Head> {
         let start = self.token.span.start;
+        let (mut attribute, mut align) = (None, None);
+        self.layout_words(&mut attribute, &mut align)?;
         let Some(space) = self.dot_word().and_then(StateSpace::from_name) else {
             return Err(self.unexpected("a directive or a state space"));
         };
@@ -66,35 +68,49 @@ impl Parser<'_> {
         } else {
             None
         };
-        let (mut attribute, mut align, mut vector, mut ty, mut ptr) = (None, None, None, None, None);
-        while let Some(word) = self.dot_word() {
-            let span = self.token.span;
-            match word {
-                "align" => {
+        self.layout_words(&mut attribute, &mut align)?;
+        let vector = match self.dot_word() {
+            Some("v2") => Some(2),
+            Some("v4") => Some(4),
+            Some("v8") => Some(8),
+            _ => None,
+        };
+        if vector.is_some() {
+            self.bump();
+        }
+        let (word, span) = (self.dot_word(), self.token.span);
+        let Some(word) = word else { return Err(self.unexpected("a type")) };
+        let Some(value) = ScalarType::from_name(word) else {
+            let message = format!("Unknown type '.{word}'");
+            return Err(self.error(Code::Declaration, span, message));
+        };
+        self.bump();
+        let mut ptr = None;
+        loop {
+            match self.dot_word() {
+                Some("ptr") => ptr = Some(self.pointee()?),
+                Some("align") if space == StateSpace::Param => {
                     self.bump();
                     align = Some(self.alignment()?);
                 }
-                "attribute" => attribute = Some(self.attribute()?),
-                "v2" => vector = Some(2),
-                "v4" => vector = Some(4),
-                "v8" => vector = Some(8),
-                "ptr" => ptr = Some(self.pointee()?),
-                _ => match ScalarType::from_name(word) {
-                    Some(value) => ty = Some(Spanned { value, span }),
-                    None => {
-                        return Err(self.error(Code::Declaration, span, format!("Unknown type '.{word}'")));
-                    }
-                },
-            }
-            // Words that take no argument are still the current token.
-            if self.token.span == span {
-                self.bump();
+                _ => break,
             }
         }
-        let Some(ty) = ty else {
-            return Err(self.unexpected("a type"));
-        };
-        Ok(Head { start, space, bank, attribute, align, vector, ty, ptr })
+        Ok(Head { start, space, bank, attribute, align, vector, ty: Spanned { value, span }, ptr })
+    }
+
+    /// `.align 16 .attribute(.managed)`, in any order, or nothing.
+    fn layout_words(&mut self, attribute: &mut Option<Attribute>, align: &mut Option<Spanned<u32>>) -> Parse<()> {
+        loop {
+            match self.dot_word() {
+                Some("align") => {
+                    self.bump();
+                    *align = Some(self.alignment()?);
+                }
+                Some("attribute") => *attribute = Some(self.attribute()?),
+                _ => return Ok(()),
+            }
+        }
     }
 
     fn alignment(&mut self) -> Parse<Spanned<u32>> {
