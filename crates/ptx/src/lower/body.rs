@@ -132,7 +132,7 @@ impl<'a> BodyLowering<'_, 'a> {
         for (variable, role) in written_params.chain(written_returns) {
             let list = if role == ParamRole::Input { &mut params } else { &mut returns };
             // One that is wrong is not there.
-            let Some(param) = list.next() else { break };
+            let Some(param) = list.next() else { continue };
             let symbol = match param.storage {
                 Storage::Register(reg) => {
                     debug_assert_eq!(reg.0 as usize, self.body.regs.len());

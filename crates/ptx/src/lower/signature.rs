@@ -74,23 +74,28 @@ impl Lowering<'_> {
         let index = known.0 as usize;
         let earlier = self.function_spans[index];
         let name = self.text(written.name.name);
-        if self.definitions[index].is_some() && definition.is_some() {
+        if self.definitions[index].is_some() {
             let message = format!("Duplicate definition of function '{name}'");
             self.report(
                 Diagnostic::error(Code::Redeclared, written.name.span, message).label(earlier, "first defined here"),
             );
             return;
         }
-        let before = self.module.functions[index].linkage;
-        if before == Linkage::Extern && definition.is_some() && function.linkage != Linkage::Extern {
+        let old = &self.module.functions[index];
+        // What was declared with a word for its linkage keeps it, with the same word or none; what is elsewhere is not defined here.
+        let other = function.linkage != old.linkage && function.linkage != Linkage::Internal;
+        let elsewhere = old.linkage == Linkage::Extern && function.linkage != Linkage::Extern;
+        if other || elsewhere && definition.is_some() || old.directives.noreturn != function.directives.noreturn {
             let message = format!("Inconsistent redefinition of variable '{name}'");
             self.report(
-                Diagnostic::error(Code::Redeclared, written.name.span, message).label(earlier, "declared .extern"),
+                Diagnostic::error(Code::Redeclared, written.name.span, message).label(earlier, "declared here"),
             );
             return;
         }
-        let shape = |f: &Function| -> Vec<_> { f.params.iter().chain(&f.returns).map(|p| (p.ty, p.size)).collect() };
-        let old = &self.module.functions[index];
+        let shape = |f: &Function| -> Vec<_> {
+            let in_memory = |param: &Param| matches!(param.storage, Storage::Memory { .. });
+            f.params.iter().chain(&f.returns).map(|p| (p.ty, p.size, p.align, in_memory(p))).collect()
+        };
         if old.kind != function.kind || shape(old) != shape(&function) || old.params.len() != function.params.len() {
             let message = format!("Definition of function '{name}' does not match its earlier declaration");
             self.report(

@@ -176,14 +176,14 @@ impl Lowering<'_> {
         let array = self.global_arrays[index];
         let open = array && (size == 0 || old.size == 0);
         let same = old.ty == scalar_type(variable.ty.value) && array != variable.dims.is_empty();
-        let message = if !same || size != old.size && !open {
-            format!("Inconsistent redefinition of variable '{name}'")
+        let clash = if !same || size != old.size && !open {
+            Some(format!("Inconsistent redefinition of variable '{name}'"))
         } else if old.linkage == Linkage::Extern && variable.linkage.is_none() {
-            format!("'.extern' variable '{name}' cannot be resolved by a '.static' variable")
+            Some(format!("'.extern' variable '{name}' cannot be resolved by a '.static' variable"))
         } else {
-            String::new()
+            None
         };
-        if !message.is_empty() {
+        if let Some(message) = clash {
             let error = Diagnostic::error(Code::Redeclared, variable.name.span, message);
             self.report(error.label(earlier, "first declared here"));
             return;
