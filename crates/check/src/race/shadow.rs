@@ -59,6 +59,8 @@ pub(crate) struct Memo {
     region: (u64, u64),
     known: [(Cell, u32, u8, Cell); 4],
     next: usize,
+    /// The crowd of words that some lanes are the first to read.
+    first: Option<(u32, u8, u32)>,
 }
 
 impl Memo {
@@ -72,6 +74,7 @@ impl Memo {
 
     fn forget(&mut self) {
         self.next = 0;
+        self.first = None;
     }
 
     fn get(&self, from: Cell, relative: u32, bytes: u8) -> Option<Cell> {
@@ -180,7 +183,18 @@ impl Region {
         }
         let mut at = words.start;
         if words.len() == 1 {
-            self.access((at, address), (relative, bytes), access, actor, conflicts);
+            let old = self.cells[at];
+            let lanes = relative.rotate_left(turn(address, access.turn));
+            if !access.kind.writes() && self.is_first_read(old, lanes, actor) {
+                let crowd = match memo.first {
+                    Some((known, of, crowd)) if (known, of) == (relative, bytes) => crowd,
+                    _ => self.notes.number(Region::note((relative, bytes), access, actor)),
+                };
+                self.cells[at].crowd = crowd;
+                memo.first = Some((relative, bytes, crowd));
+            } else {
+                self.access((at, address), (relative, bytes), access, actor, conflicts);
+            }
             return self.tidy(memo);
         }
         while at < words.end {
@@ -243,8 +257,8 @@ impl Region {
                     self.write(old, (address, lanes), note, actor)
                 }
             }
-        } else if let Some(new) = self.first_read(old, lanes, &note, actor) {
-            new
+        } else if self.is_first_read(old, lanes, actor) {
+            Cell { crowd: self.notes.number(note), ..old }
         } else if self.has_read(old, &note) {
             old
         } else {
@@ -322,12 +336,11 @@ impl Region {
         strong.fold(0, |behind, note| behind | actor.behind(note, note.lanes_at(address), lanes))
     }
 
-    /// What becomes of a word that nobody has read since the only write, which all of the lanes come behind.
+    /// Whether nobody has read a word since the only write, which all of the lanes come behind.
     #[inline]
-    fn first_read(&mut self, old: Cell, lanes: u32, note: &Note, actor: &Actor<'_>) -> Option<Cell> {
+    fn is_first_read(&self, old: Cell, lanes: u32, actor: &Actor<'_>) -> bool {
         let write = self.notes.get(old.writes);
-        let plain = old.crowd == 0 && write.next == 0 && (old.writes == 0 || actor.is_behind_all(write, lanes));
-        plain.then(|| Cell { crowd: self.notes.number(*note), ..old })
+        old.crowd == 0 && write.next == 0 && (old.writes == 0 || actor.is_behind_all(write, lanes))
     }
 
     /// Whether a read adds nothing: the same threads have read at this time, or have just written.
