@@ -2,10 +2,21 @@
 
 use smallvec::SmallVec;
 
+/// The lanes of a mask, lowest first.
+#[inline]
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = u32> + use<> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = (left != 0).then(|| left.trailing_zeros())?;
+        left &= left - 1;
+        Some(lane)
+    })
+}
+
 /// What lanes access: each its own address, or all the same one. `apart`: no address comes twice.
 pub(super) fn pieces(mask: u32, addresses: &[u64; 32], apart: bool) -> SmallVec<[(u64, u32); 32]> {
     let first = addresses[mask.trailing_zeros() as usize % 32];
-    let lanes = || (0..32usize).filter(move |lane| mask >> lane & 1 != 0);
+    let lanes = || lanes(mask).map(|lane| lane as usize);
     if lanes().all(|lane| addresses[lane] == first) {
         return SmallVec::from_slice(&[(first, mask)]);
     }

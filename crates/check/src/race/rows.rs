@@ -9,7 +9,7 @@ use super::actor::Actor;
 use super::cluster::Cta;
 use super::memory::{Memory, REGION};
 use super::note::{Access, Conflict, FIXED, Kind, WHOLE, turn};
-use super::pieces::{pieces, words};
+use super::pieces::{lanes, pieces, words};
 use super::reads::Span;
 use super::shadow::{Memo, Region};
 
@@ -163,12 +163,11 @@ impl Rows {
         access: &Access,
         actor: &Actor<'_>,
     ) -> u32 {
-        let access = Access { turn: FIXED, ..*access };
         lanes(mask).fold(mask, |rest, lane| {
             let (rank, offset) = split_shared(told.addresses[lane as usize] as u32);
             let (index, word) = (u64::from(offset) / REGION, u64::from(offset) % REGION / 4);
             let region = ctas.get_mut(rank as usize).and_then(|cta| cta.shadow.get_mut(index as usize)?.as_deref_mut());
-            let done = region.is_some_and(|region| region.update(word as usize, lane, &access, actor));
+            let done = region.is_some_and(|region| region.update(word as usize, lane, access, actor));
             rest & !(u32::from(done) << lane)
         })
     }
@@ -182,7 +181,6 @@ impl Rows {
         access: &Access,
         actor: &Actor<'_>,
     ) -> u32 {
-        let access = Access { turn: FIXED, ..*access };
         let (mut left, mut rest) = (mask, mask);
         while left != 0 {
             let number = told.addresses[left.trailing_zeros() as usize] / REGION;
@@ -193,7 +191,7 @@ impl Rows {
             let region = region.get_or_insert_default();
             for lane in lanes(inside) {
                 let word = told.addresses[lane as usize] % REGION / 4;
-                rest &= !(u32::from(region.update(word as usize, lane, &access, actor)) << lane);
+                rest &= !(u32::from(region.update(word as usize, lane, access, actor)) << lane);
             }
         }
         rest
@@ -274,17 +272,6 @@ impl Rows {
             part.look_up(region.get_or_insert_default(), access, actor, &mut memo, conflicts);
         }
     }
-}
-
-/// The lanes of a mask, lowest first.
-#[inline]
-fn lanes(mask: u32) -> impl Iterator<Item = u32> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        let lane = (left != 0).then(|| left.trailing_zeros())?;
-        left &= left - 1;
-        Some(lane)
-    })
 }
 
 /// Whether most lanes read neither behind the lane before, nor what that one reads.

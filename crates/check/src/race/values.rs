@@ -8,6 +8,7 @@ use warploom_exec::fault::AccessKind;
 use warploom_exec::observe::{Access as Told, At, Proxy, Space, Stored};
 
 use super::note::Conflict;
+use super::pieces::lanes;
 
 /// Bytes that are compared at once.
 const PART: usize = 16;
@@ -36,8 +37,7 @@ impl<'a> Store<'a> {
     }
 
     fn lanes(&self) -> impl Iterator<Item = u32> + use<> {
-        let mask = self.mask;
-        (0..32).filter(move |lane| mask >> lane & 1 != 0)
+        lanes(self.mask)
     }
 
     /// The parts of what a lane stores.

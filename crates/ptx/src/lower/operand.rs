@@ -320,13 +320,8 @@ impl<'a> BodyLowering<'_, 'a> {
         let a = self.check_register(reg, ty, relaxed, span)?;
         let own = self.body.regs[a.0 as usize].ty;
         let integer = matches!(own.class(), TypeClass::Bits | TypeClass::Unsigned | TypeClass::Signed);
-        let ty = match own.bits() {
-            16 => ScalarType::U16,
-            32 => ScalarType::U32,
-            64 => ScalarType::U64,
-            _ => ScalarType::Pred,
-        };
-        let (true, Some(b)) = (integer, constant::immediate(ty, addend)) else {
+        let ty = ScalarType::integer(own.bits(), false);
+        let (true, Some(b)) = (integer && matches!(own.bits(), 16 | 32 | 64), constant::immediate(ty, addend)) else {
             return self.mismatch(span, format_args!("a constant cannot be added to a register of type .{own}"));
         };
         let dst = self.fresh(own);

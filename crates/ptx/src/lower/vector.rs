@@ -40,6 +40,11 @@ impl BodyLowering<'_, '_> {
         }
     }
 
+    /// All of some registers, if they are of a type.
+    pub(in crate::lower) fn all_of(&mut self, regs: &Regs, ty: ScalarType, relaxed: bool, span: Span) -> Lower<Regs> {
+        regs.iter().map(|reg| self.check_register(*reg, ty, relaxed, span)).collect()
+    }
+
     /// `{a, b}`, or a vector register, or (for one element) a plain register.
     pub(super) fn destinations(
         &mut self,
@@ -53,11 +58,9 @@ impl BodyLowering<'_, '_> {
                 self.elements(list, operand.span, ty, |body, element, ty| body.destination(element, ty, relaxed))
             }
             OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
-            OperandKind::Name(name) if count > 1 => match self.symbol(name) {
-                Some(Symbol::Vector { first, count: declared }) if usize::from(declared) == count => {
-                    let ty = self.type_beside(first, ty);
-                    let regs = (0..count as u32).map(|at| Reg(first.0 + at));
-                    regs.map(|reg| self.check_register(reg, ty, relaxed, operand.span)).collect()
+            OperandKind::Name(_) if count > 1 => match self.vector_register(operand) {
+                Some(regs) if regs.len() == count => {
+                    self.all_of(&regs, self.type_beside(regs[0], ty), relaxed, operand.span)
                 }
                 _ => self.vector_size(operand.span, 1, count),
             },
@@ -182,13 +185,10 @@ impl BodyLowering<'_, '_> {
                     false => body.source(element, ty, relaxed),
                 })
             }
-            OperandKind::Name(name) if count > 1 => match self.symbol(name) {
-                Some(Symbol::Vector { .. }) => {
-                    let regs = self.destinations(operand, ty, count, relaxed)?;
-                    Ok(regs.into_iter().map(Operand::Reg).collect())
-                }
-                _ => self.vector_size(operand.span, 1, count),
-            },
+            OperandKind::Name(_) if count > 1 => {
+                let regs = self.destinations(operand, ty, count, relaxed)?;
+                Ok(regs.into_iter().map(Operand::Reg).collect())
+            }
             OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
             _ if count > 1 => self.vector_size(operand.span, 1, count),
             _ => Ok(Operands::from_slice(&[self.source(operand, ty, relaxed)?])),

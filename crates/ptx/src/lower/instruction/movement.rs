@@ -28,7 +28,7 @@ impl BodyLowering<'_, '_> {
             (None, None) => {}
             (Some(regs), None) => {
                 let element = self.part_type(ty, regs.len(), dst.span)?;
-                let dst = self.all_of(&regs, element, dst.span)?;
+                let dst = self.all_of(&regs, element, false, dst.span)?;
                 self.argument = 1;
                 let src = self.source(&src, ty, false)?;
                 return Ok(Op::Unpack { ty, dst, src });
@@ -37,7 +37,7 @@ impl BodyLowering<'_, '_> {
                 let element = self.part_type(ty, regs.len(), src.span)?;
                 self.argument = 0;
                 let dst = self.destination(&dst, ty, false)?;
-                let elements = self.all_of(&regs, element, src.span)?;
+                let elements = self.all_of(&regs, element, false, src.span)?;
                 return Ok(Op::Pack { ty, dst, elements: elements.into_iter().map(Operand::Reg).collect() });
             }
             (Some(_), Some(_)) => return self.mismatch(src.span, "a vector is moved as one: mov.v2, mov.v4"),
@@ -78,11 +78,6 @@ impl BodyLowering<'_, '_> {
                 Ok(self.retarget(dst, src).unwrap_or(Op::Mov { ty, dst, src }))
             }
         }
-    }
-
-    /// All of some registers, if they are of a type.
-    fn all_of(&mut self, regs: &Regs, ty: ScalarType, span: Span) -> Lower<Regs> {
-        regs.iter().map(|reg| self.check_register(*reg, ty, false, span)).collect()
     }
 
     /// If `src` is a fresh register that the last instruction reads a special register or an address into, takes that
